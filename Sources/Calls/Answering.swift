@@ -169,7 +169,9 @@ struct Answer: Plan {
     let rev = tables.calls.bump(id, &step)
     let changed = CallTypeChanged(callId: id.text, rev: rev, from: kind, to: .group)
     step.tell(Set(listeners + former).sorted(), .callTypeChanged(changed))
-    tables.dropMediaChange(id, &step)
+    // That the caller is its host goes without saying.
+    tables.chooseHost(of: id, unless: place.call.caller, to: listeners, &step)
+    tables.finishMedia(id, .cancelled, &step)
     if tables.calls[id]?.state != .active { tables.activate(id, listeners, &step) }
     step.count(.upgraded)
     tables.hook(.callTypeChanged, id, &step)

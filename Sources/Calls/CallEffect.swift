@@ -22,6 +22,9 @@ public enum CallEffect: Equatable, Sendable {
   /// The call carries something else from now on; in an audio call nobody publishes video.
   case setMedia(CallID, MediaClass)
 
+  /// This user is the host of a group call from now on. Of a room that is yet to be made `host(of:)` says it.
+  case setHost(CallID, String)
+
   /// For the push provider.
   indirect case push(PushNotice)
   /// For the webhook subscribers, and for the log.

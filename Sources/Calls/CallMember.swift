@@ -30,6 +30,8 @@ struct CallMember: Equatable, Sendable {
   var device: DeviceID?
   /// No socket, or no media.
   var isLost = false
+  /// The group's host.
+  var isHost = false
   /// The leg's subscribe transport is up.
   var isMediaUp = false
   /// The device that answered or rejected last, so that another one can be told so.
@@ -57,7 +59,7 @@ struct CallMember: Equatable, Sendable {
   var wire: Member {
     Member(
       user: user, displayName: displayName, state: isJoined && isLost ? .reconnecting : state, reason: reason,
-      media: media, invitedBy: invitedBy, joinedAt: joinedAt, leftAt: leftAt)
+      media: media, invitedBy: invitedBy, joinedAt: joinedAt, leftAt: leftAt, role: isHost ? .host : nil)
   }
 
   // MARK: - Change
@@ -85,7 +87,7 @@ struct CallMember: Equatable, Sendable {
   /// The leg is over.
   mutating func endLeg(_ outcome: LegOutcome, _ reason: Reason, at now: Now) {
     (state, self.reason, leftAt) = (outcome.memberState, reason, now.wallMilliseconds)
-    (device, isLost, isMediaUp) = (nil, false, false)
+    (device, isLost, isMediaUp, isHost) = (nil, false, false, false)
   }
 }
 

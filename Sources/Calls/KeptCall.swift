@@ -213,6 +213,7 @@ extension CallMember {
     if member.state == .reconnecting { state = .joined }
     (reason, media, invitedBy) = (member.reason, member.media, member.invitedBy)
     (joinedAt, leftAt, isLost) = (member.joinedAt, member.leftAt, isJoined)
+    isHost = member.role == .host
     guard let kept else { return }
     terms = kept.terms(at: now)
     ring = kept.ring.map { Ring(terms: $0) }

@@ -10,6 +10,8 @@ struct LegEnd: Sendable {
   /// What becomes of the member.
   var outcome = LegOutcome.left
   var text: String?
+  /// Who has put them out.
+  var by: String?
 }
 
 /// A user's part in one call. The leg's state is in the tables.
@@ -92,11 +94,11 @@ struct Leg {
     end(leg.outcome, leg.reason, &tables, &step)
     if let device = member.device { step.emit(.unseat(device, leg.outcome.leaveReason)) }
     let isRemoved = leg.outcome == .removed
-    tables.tellMember(user, in: id, to: listeners, by: isRemoved ? nil : user, text: leg.text, &step) {
+    tables.tellMember(user, in: id, to: listeners, by: isRemoved ? leg.by : user, text: leg.text, &step) {
       isRemoved ? .memberRemoved($0) : .memberLeft($0)
     }
     // One of the two who had to agree is gone, whichever asked.
-    tables.dropMediaChange(id, &step)
+    tables.finishMedia(id, .cancelled, &step)
     tables.keepRecord(of: user, in: id, .answered, leg.reason, nil, &step)
     tables.hook(.callMemberLeft, id, user: user, reason: leg.reason, &step)
   }
@@ -137,7 +139,7 @@ extension Switchboard {
     return serve(try HangUp(params, place: tables.place(callId, device, at: now)), from: device, at: now)
   }
 
-  /// Ends a call for everybody. The caller may, who is its host, unless an operator has put them out.
+  /// Ends a call for everybody. The caller may, unless they have been put out, and the host of a group.
   /// - Throws: 3001, 3007; 3002 where it is over; 1005 for anybody else.
   public mutating func endForAll(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
@@ -175,8 +177,8 @@ private struct EndForAll: Plan {
   private let place: Place
 
   init(place: Place) throws(ErrorObject) {
-    guard place.user == place.call.caller, place.member.state != .removed else {
-      throw ErrorObject(.forbidden, "Only who started a call ends it for all.")
+    guard place.user == place.call.caller || place.member.isHost, place.member.state != .removed else {
+      throw ErrorObject(.forbidden, "Only who started a call, or is its host, ends it for all.")
     }
     self.place = place
   }

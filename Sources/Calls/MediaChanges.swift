@@ -86,7 +86,7 @@ private struct MediaChange: Plan {
 }
 
 extension Tables {
-  /// Ends the transaction, whatever came of it.
+  /// Ends the transaction, whatever came of it: also where whoever asked, or the call as it was, is no longer there.
   mutating func finishMedia(_ id: CallID, _ result: MediaChangeResult, _ step: inout Step) {
     guard let pending = calls[id]?.mediaRequest else { return }
     calls.update(id) { $0.mediaRequest = nil }
@@ -100,7 +100,4 @@ extension Tables {
     let change = CallMediaChange(callId: id.text, rev: rev, by: pending.by, media: pending.media, result: result)
     step.tell(audience(call), .callMediaChanged(change))
   }
-
-  /// Whoever asked, or the call as it was, is no longer there.
-  mutating func dropMediaChange(_ id: CallID, _ step: inout Step) { finishMedia(id, .cancelled, &step) }
 }

@@ -17,18 +17,20 @@ extension Switchboard {
     return (effects, call)
   }
 
-  /// Puts somebody out of a call, who may not join it again unless they are invited. Who rings stops ringing.
+  /// Puts somebody out of a call, who may not join it again unless they are invited. Who rings stops ringing. `by` is the host who wants it.
   /// - Throws: 3001, 3002; 3008 for one who is neither in it nor rung.
-  public mutating func remove(_ user: String, from callId: String, at now: Now) throws(ErrorObject) -> [CallEffect] {
+  public mutating func remove(
+    _ user: String, from callId: String, by host: String? = nil, at now: Now
+  ) throws(ErrorObject) -> [CallEffect] {
     let call = try tables.runningCall(callId, at: now)
     guard let member = call[user], member.isJoined || member.isRinging else {
       throw ErrorObject(.userNotFound, "This user is neither in the call nor rung for it.")
     }
     return move(now) { tables, step in
       if member.isJoined {
-        Leg(user, in: call.id).depart(LegEnd(reason: .removed, outcome: .removed), &tables, &step)
+        Leg(user, in: call.id).depart(LegEnd(reason: .removed, outcome: .removed, by: host), &tables, &step)
       } else {
-        Callee(user, in: call.id).withdraw(by: nil, &tables, &step)
+        Callee(user, in: call.id).withdraw(by: host, &tables, &step)
       }
     }
   }

@@ -57,6 +57,8 @@ private struct Consequences {
     noteMedia(&tables, &step)
     guard let call = tables.calls[id] else { return }
     if let end = end(of: call) { return end.commit(&tables, &step) }
+    tables.chooseHost(of: id, &step)
+    guard let call = tables.calls[id] else { return }
     watchLoneliness(call, &tables, at: step.now)
     if tables.rules.keepsCalls { step.emit(.keepCall(KeptCall(call, wire: tables.calls.wire(call, at: step.now)))) }
   }

@@ -182,6 +182,7 @@ private struct NewCall: Plan {
     var caller = CallMember(user: user, displayName: devices[device]?.displayName, state: .joined)
     (caller.media, caller.joinedAt) = (params.media, now.wallMilliseconds)
     caller.beginLeg(on: device, devices[device]?.name)
+    caller.isHost = params.kind == .group
     return caller
   }
 

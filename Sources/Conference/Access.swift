@@ -35,10 +35,13 @@ extension Session {
   /// Whether that is so of all rooms.
   var mayBeInAll: Bool { identity.rights.contains(.join) && identity.rooms == nil && roomRights.isEmpty }
 
-  /// Whether one moderates a room by one's grant. In a call nobody does.
+  /// Whether one moderates a room that is no call's by one's grant.
   func mayModerate(_ room: String) -> Bool {
     rights(in: room).contains(.moderate) && !CallRoom.isName(room) && mayBeIn(room)
   }
+
+  /// Whether one moderates group calls by one's grant: a token for some rooms has no part in calls.
+  var mayModerateCalls: Bool { identity.rights.contains(.moderate) && identity.rooms == nil }
 
   /// Whether one may ask who can be called: oneself always, others by the right to call or invite them.
   /// - Throws: 1005.
@@ -189,9 +192,12 @@ enum Access {
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
   }
 
-  /// Whether somebody moderates the room that they are in by their grant: a role adds nothing to that.
+  /// Whether somebody moderates the room that they are in without having been given a role, which would add nothing: by their grant, or
+  /// as the host of a group call. In other calls nobody does.
   static func moderatesByGrant(_ seat: Seat, _ state: ConferenceState) -> Bool {
-    state.sessions[seat.session]?.mayModerate(state.rooms.name(of: seat.room)) ?? false
+    guard let room = state.rooms[seat.room], let session = state.sessions[seat.session] else { return false }
+    guard room.isOfCall else { return session.mayModerate(room.name) }
+    return room.host == seat.user || room.host != nil && session.mayModerateCalls
   }
 
   /// - Throws: 1005 where moderators alone may write.
@@ -211,6 +217,14 @@ enum Access {
   /// Whether somebody's tracks of a kind stay muted until a moderator says otherwise.
   static func isHeld(_ seat: Seat, _ kind: TrackKind, _ state: ConferenceState) -> Bool {
     state.rooms[seat.room]?.moderation.isHeld(seat.user, kind) == true && state.role(of: seat) != .moderator
+  }
+
+  /// Nobody moderates a call but from a seat in it, and where two talk nobody does.
+  /// - Throws: 1005.
+  static func checkModerated(_ room: String, from session: SessionID, _ state: ConferenceState) throws(ErrorObject) {
+    guard CallRoom.isName(room) else { return }
+    guard let seat = state.currentSeat(of: session), let own = state.rooms[seat.room], own.name == room, own.host != nil
+    else { throw ErrorObject(.forbidden) }
   }
 
   /// Rooms of calls are not to be looked at or entered by name.

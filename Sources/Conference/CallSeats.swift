@@ -32,7 +32,8 @@ extension ConferenceCore {
     guard let session = state.sessions[id] else { return }
     let name = CallRoom.name(call.text)
     let room = state.rooms[named: name] ?? addRoom(name: name, rules: rules.callRoom, isNamed: false)
-    state.rooms.update(room) { $0.media = media }
+    let host = calls.host(of: call)
+    state.rooms.update(room) { ($0.media, $0.host) = (media, $0.host ?? host) }
     state.take(
       session, in: room,
       RoomJoinParams(room: name, metadata: wish.metadata, autoSubscribe: wish.autoSubscribe), &step)
@@ -76,6 +77,21 @@ extension ConferenceCore {
   mutating func hangUp(_ key: RequestKey, room: String, _ step: inout Step) throws(ErrorObject) {
     let params = CallHangupParams(callId: CallRoom.callId(room))
     carry(try calls.hangup(params, from: key.session.device, at: step.now), for: key, reply: .empty, &step)
+  }
+}
+
+extension Room {
+  /// Whether what a moderator wants is there for this room: who comes into a call decides who invites, and what it carries
+  /// `call.mediaChange`.
+  /// - Throws: 1009.
+  func checkOffers(_ action: ModerationAction) throws(ErrorObject) {
+    guard isOfCall else { return }
+    switch action {
+    case .mute, .stopVideo, .kick, .role, .disableChat, .enableChat, .lowerHand, .end: return
+    case .lock, .unlock, .lobby, .admit, .deny, .ban, .unban, .media:
+      throw ErrorObject(
+        .unsupported, "Calls have no doors and no bans, and change what they carry by call.mediaChange.")
+    }
   }
 }
 

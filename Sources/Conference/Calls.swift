@@ -125,6 +125,11 @@ extension ConferenceCore {
       case .moveSeat(let old, let new): moveSeat(from: SessionID(old), to: SessionID(new), wish, &step)
       case .closeRoom(let call, let actor): closeRoom(of: call, except: actor.map { SessionID($0) }, &step)
       case .setMedia(let call, let media): state.setMedia(media, of: call, &step)
+      case .setHost(let call, let user):
+        guard let room = state.rooms[named: CallRoom.name(call.text)], state.rooms[room]?.host != user else { continue }
+        state.rooms.update(room) { $0.host = user }
+        // They moderate it, and the others see that.
+        if let seat = state.rooms.seat(ofUser: user, in: room) { Moderating.roleChanged(of: seat, &state, &step) }
       case .push(let notice):
         if notice.type == .ring { rings.append(notice) } else { step.add(.push(notice)) }
       case .webhook(let event): state.publish(event, &step)
@@ -207,8 +212,8 @@ extension CallEffect {
   fileprivate var givesSeat: Bool {
     switch self {
     case .seat, .moveSeat: true
-    case .tell, .ring, .reply, .unseat, .closeRoom, .setMedia, .push, .webhook, .records, .keepCall, .forgetCall,
-      .tombstone, .keepBlock, .count:
+    case .tell, .ring, .reply, .unseat, .closeRoom, .setMedia, .setHost, .push, .webhook, .records, .keepCall,
+      .forgetCall, .tombstone, .keepBlock, .count:
       false
     }
   }

@@ -86,16 +86,16 @@ struct ConferenceState: Sendable {
       tracks: rooms.tracks(of: seat.id).map(\.wire), role: role(of: seat), handRaisedAt: seat.handRaisedAt)
   }
 
-  /// What somebody is in their room: a moderator by their grant, or what a moderator has made them; nil for all others.
+  /// What somebody is in their room: a moderator by their grant or as a call's host, or what a moderator has made them; nil for all others.
   func role(of seat: Seat) -> RoomRole? {
     guard let room = rooms[seat.room] else { return nil }
-    if sessions[seat.session]?.mayModerate(room.name) == true { return .moderator }
+    if Access.moderatesByGrant(seat, self) { return .moderator }
     return room.moderation.roles[seat.user]
   }
 
   /// Who moderates by their grant has no role beside it: what was given to them before would outlive the grant.
   mutating func grantReplacesRole(of seat: Seat) {
-    guard sessions[seat.session]?.mayModerate(rooms.name(of: seat.room)) == true else { return }
+    guard Access.moderatesByGrant(seat, self) else { return }
     rooms.update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
   }
 

@@ -13,6 +13,8 @@ enum Moderating {
     let room: Room
     /// The user's seat, where a user is named and there.
     let target: Seat?
+    /// Whether a user is named who is rung for the call whose room it is.
+    let isRung: Bool
 
     var key: RoomKey { seat.room }
     /// Which tracks it is about.
@@ -29,11 +31,11 @@ enum Moderating {
   }
 
   /// - Throws: 1005 for who is no moderator or asks it of somebody above them, 2005 outside the room, 3008 for who is not in it,
-  ///   1010 where no more can be kept, 1006 for who does it too often.
+  ///   1010 where no more can be kept, 1006 for who does it too often, 1009 for what calls do not have.
   static func perform(
     _ params: ModerateParams, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    try Access.checkNamed(params.room)
+    try Access.checkModerated(params.room, from: key.session, core.state)
     let seat = try core.state.seat(of: key.session, inRoom: params.room)
     try Access.checkModerate(seat, core.state)
     if let identity = core.state.sessions[seat.session]?.identity,
@@ -42,8 +44,10 @@ enum Moderating {
       throw .tooOften("moderating", wait)
     }
     guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }
+    try room.checkOffers(params.action)
     let target = params.user.flatMap { core.state.rooms.seat(ofUser: $0, in: seat.room) }
-    let order = Order(params: params, seat: seat, room: room, target: target)
+    let isRung = params.user.map { core.calls.rings($0, for: CallRoom.callId(room.name)) } ?? false
+    let order = Order(params: params, seat: seat, room: room, target: target, isRung: room.isOfCall && isRung)
     try check(order, core.state, step.now)
     core.state.sessions.finish(key, .success(.empty), &step)
     step.log(
@@ -66,7 +70,7 @@ enum Moderating {
       try Access.checkRank(of: order.seat, over: order.target, state)
       try order.room.moderation.checkSpace(holding: params.user, order.kind, params.hold)
     case .kick:
-      try checkThere(order)
+      if !order.isRung { try checkThere(order) }
       try Access.checkRank(of: order.seat, over: order.target, state)
     case .ban:
       try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, state)
@@ -114,7 +118,9 @@ enum Moderating {
     case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &core.state, &step)
     case .end:
       tell(order, &core.state, &step)
-      _ = core.close(order.key, &step)
+      guard order.room.isOfCall else { return _ = core.close(order.key, &step) }
+      let ended = try? core.calls.end(CallRoom.callId(order.room.name), by: order.seat.user, at: step.now)
+      core.carry(ended ?? [], &step)
     }
   }
 
@@ -182,7 +188,13 @@ enum Moderating {
   private static func putOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     Eviction.forget(order.params.user ?? "", in: order.key, &core)
     tell(order, &core.state, &step)
-    if let target = order.target { Eviction.putOut(target, &core, &step) }
+    guard order.room.isOfCall else {
+      if let target = order.target { Eviction.putOut(target, &core, &step) }
+      return
+    }
+    let (user, call) = (order.params.user ?? "", CallRoom.callId(order.room.name))
+    step.log("removed", ["call": call, "user": user])
+    core.carry((try? core.calls.remove(user, from: call, by: order.seat.user, at: step.now)) ?? [], &step)
   }
 
   private static func setDoor(_ door: Door, _ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
@@ -228,6 +240,7 @@ enum Moderating {
   /// Others see who somebody is now. What a role kept them from holds from now on: a place to publish goes, and so does sound that all
   /// others may not make.
   static func roleChanged(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
+    state.grantReplacesRole(of: seat)
     let role = state.role(of: seat)
     if role == nil, state.rooms[seat.room]?.rules.publishers != nil { Places.clear(seat, &state, &step) }
     for track in state.rooms.tracks(of: seat.id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, state)

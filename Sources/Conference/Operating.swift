@@ -195,7 +195,7 @@ extension ConferenceCore {
     switch action {
     case .look:
       var overview = state.overview(calls: calls.running(at: step.now))
-      let doors = storing.restoredDoors.values.sorted { $0.room < $1.room }
+      let doors = storing.restoredDoors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
       overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
       return .overview(overview)
     case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))

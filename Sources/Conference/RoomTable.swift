@@ -28,6 +28,8 @@ struct Room: Sendable {
   fileprivate(set) var speaking = SpeakerOrder()
   /// Those whose way up is not good, as everybody was told.
   var weak: [ParticipantID: PersonQuality] = [:]
+  /// Of a group call's room: who is its host. nil in every other room.
+  var host: String?
   /// Nobody more is let in: an operator's wish.
   var isLocked = false
   /// What moderators have made of it.

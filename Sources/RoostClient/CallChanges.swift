@@ -24,6 +24,8 @@ extension Call {
     case .callInvited(let event): noteInvited(event)
     case .callTypeChanged(let event):
       (kind, answerPolicy, rejectPolicy, busyPolicy) = (event.to, .everyone, .ignore, .ring)
+      // The caller is its host, where he is in it; else the server says who is.
+      change(caller) { if $0.state.isJoined { $0.role = .host } }
       // For one who had no part in it any more it was over: a group he may join.
       if state == .connecting || state == .ended { state = .active }
       (reason, by, endedAt) = (nil, nil, nil)

@@ -139,7 +139,7 @@ public struct CallSession: Sendable {
             autoSubscribe: autoSubscribe))))
   }
 
-  /// Ends the call for everybody. Who started it may; for him it is the same as hanging up where two talk.
+  /// Ends the call for everybody. Who started it may, and the host of a group; for him it is the same as hanging up where two talk.
   /// - Throws: `.refused` with 1005 FORBIDDEN for anybody else.
   @discardableResult
   public func end() async throws(RoostError) -> Call {

@@ -2,7 +2,8 @@
 import RoostProtocol
 
 extension RoomSession {
-  /// Does what a moderator does: mute, kick, ban, lock, admit, give roles, go on without video, end.
+  /// Does what a moderator does: mute, kick, ban, lock, admit, give roles, go on without video, end. In the room of a group call the host
+  /// does, who has neither doors nor bans (1009 UNSUPPORTED).
   ///
   ///     try await room.moderate(.mute, user: "ben", hold: true)
   ///

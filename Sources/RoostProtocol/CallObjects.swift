@@ -18,11 +18,13 @@ public struct Member: Codable, Hashable, Sendable {
   public var joinedAt: Int64?
   /// When he left, milliseconds since 1970.
   public var leftAt: Int64?
+  /// What he is beside the others; absent for who is nothing more.
+  public var role: MemberRole?
 
   /// All fields, in the order of the protocol.
   public init(
     user: String, displayName: String? = nil, state: MemberState, reason: Reason? = nil, media: MediaClass? = nil,
-    invitedBy: String? = nil, joinedAt: Int64? = nil, leftAt: Int64? = nil
+    invitedBy: String? = nil, joinedAt: Int64? = nil, leftAt: Int64? = nil, role: MemberRole? = nil
   ) {
     self.user = user
     self.displayName = displayName
@@ -32,6 +34,7 @@ public struct Member: Codable, Hashable, Sendable {
     self.invitedBy = invitedBy
     self.joinedAt = joinedAt
     self.leftAt = leftAt
+    self.role = role
   }
 }
 

@@ -11,6 +11,7 @@ extension Member: JSONWritable {
     json.field("invitedBy", invitedBy)
     json.field("joinedAt", joinedAt)
     json.field("leftAt", leftAt)
+    json.field("role", role)
   }
 }
 

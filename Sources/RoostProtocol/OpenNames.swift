@@ -147,6 +147,17 @@ public struct MediaStep: OpenName {
   public static let sdp = Self(rawValue: "sdp")
 }
 
+/// What a member of a call is beside the others.
+public struct MemberRole: OpenName {
+  /// The word on the wire.
+  public var rawValue: String
+  /// Any word.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// They moderate the group's room, and may end it for all.
+  public static let host = Self(rawValue: "host")
+}
+
 /// What has become of a member of a call.
 public struct MemberState: OpenName {
   /// The word on the wire.

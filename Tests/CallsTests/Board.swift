@@ -287,7 +287,7 @@ final class Board {
       case .closeRoom(let call, _):
         shown += seats.filter { $0.value == call }.map { ($0.key, $0.value) }
         seats = seats.filter { $0.value != call }
-      case .setMedia: break
+      case .setMedia, .setHost: break
       case .push(let notice):
         pushes.append(notice)
         step.pushes.append(notice)
@@ -344,6 +344,8 @@ final class Board {
       hold(call.joined.count > 0, "a call without anybody is over")
       hold(call.isAnswered || !call.ringing.isEmpty, "a call that nobody can answer is over")
       hold(call.isGroup || call.joined.count >= 2 || !call.ringing.isEmpty, "nobody talks to himself")
+      let hosts = call.members.filter(\.isHost)
+      hold(hosts.count == (call.isGroup ? 1 : 0) && hosts.allSatisfy(\.isJoined), "a group has one host, who is in it")
       for member in call.members {
         if member.isJoined {
           hold(live.updateValue(call.id, forKey: member.user) == nil, "one call a user")

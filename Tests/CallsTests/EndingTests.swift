@@ -124,7 +124,7 @@ import Testing
     for phone in [a, b, c, d] { _ = phone.take() }
     #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     #expect(a.take().isEmpty, "the reply has told him")
-    #expect(b.names() == [.memberLeft] && d.names() == [.memberLeft])
+    #expect(b.names() == [.memberLeft, .memberState] && d.names() == [.memberLeft])
     #expect(board.code(a, .call(.hangup(CallHangupParams(callId: id)))) == nil, "twice is once")
     #expect(board.code(b, .call(.hangup(CallHangupParams()))) == nil)
     _ = (a.take(), b.take(), c.take(), d.take())

@@ -100,6 +100,8 @@ extension Witness {
     switch member.state {
     case .unreachable: return stop(id, member.user, SeenStop(reason: .unreachable), .unreachable)
     case .connecting, .joined, .reconnecting:
+      // Of one who is in it, back after a restart or not, it is that they are the host, or that their media is up.
+      guard calls[id]?.inside.contains(member.user) == false || step.actor?.user == member.user else { return [:] }
       guard calls[id]?.joined[member.user] == nil else { return [:] }
       guard let actor = step.actor, actor.user == member.user else {
         hold(false, "somebody comes back without having asked")

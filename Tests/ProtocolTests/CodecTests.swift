@@ -122,7 +122,7 @@ import Testing
       ])
     #expect(
       try keys(Samples.member) == [
-        "user", "displayName", "state", "reason", "media", "invitedBy", "joinedAt", "leftAt",
+        "user", "displayName", "state", "reason", "media", "invitedBy", "joinedAt", "leftAt", "role",
       ])
   }
 

@@ -25,7 +25,7 @@ enum Samples {
   static let info = RoomInfo(name: "demo", kind: "demo", media: .audio, limit: 32, count: 2)
   static let member = Member(
     user: "bert", displayName: "Bert", state: .ringing, reason: .busy, media: .audio, invitedBy: "anna", joinedAt: 1,
-    leftAt: 2)
+    leftAt: 2, role: .host)
   static let call = Call(
     callId: "c", room: "call:c", kind: .oneToMany, media: .video, answerPolicy: .firstWins, rejectPolicy: .anyEnds,
     busyPolicy: .ring, state: .active, rev: 3, caller: "anna", members: [member],

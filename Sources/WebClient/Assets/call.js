@@ -237,6 +237,8 @@ export const changes = {
   },
   "call.typeChanged"(call, { to }) {
     Object.assign(call, { kind: to, answerPolicy: "everyone", rejectPolicy: "ignore", busyPolicy: "ring", reason: null, by: null, endedAt: null });
+    const caller = call.members.get(call.caller);
+    if (JOINED.includes(caller?.state)) caller.role = "host"; // else the server says who is
     // For one who had no part in it any more it was over: a group he may join.
     if (call.state === "connecting" || call.isOver) call.state = "active";
   },

@@ -69,7 +69,7 @@ export class CallBook {
     Object.assign(call, { reason: null, by: null, startedAt: null, endedAt: null, expiresAt: null, extra: undefined, mediaRequest: null }, facts);
     if (remainingMs !== undefined) call.expiresAt = this.#client.session.serverNow + remainingMs;
     const before = call.members;
-    call.members = new Map(members.map((member) => [member.user, Object.assign(before.get(member.user) ?? {}, { reason: undefined }, member)]));
+    call.members = new Map(members.map((member) => [member.user, Object.assign(before.get(member.user) ?? {}, { reason: undefined, role: undefined }, member)]));
     if (call.isRinging && !call.ringing.includes(call.self)) call.isRinging = false;
     this.#revive(call);
     if (call.isOver && !wasOver) this.#finish(call, { reason: call.reason, by: call.by, durationMs: call.durationMs });
@@ -122,7 +122,7 @@ export class CallBook {
     if (!call || params.rev < call.rev) return;
     call.rev = params.rev;
     if (params.member) {
-      put(call, { reason: undefined, ...params.member, text: params.text });
+      put(call, { reason: undefined, role: undefined, ...params.member, text: params.text });
       emit(call, "member", { what: method.slice("member.".length), ...params, member: call.members.get(params.member.user) });
     } else {
       changes[method]?.(call, params);

@@ -1,4 +1,4 @@
-// moderating.js: what who moderates a room sees: the menu of each person, that of the room, who waits at the door, and who is banned.
+// moderating.js: what who moderates a room sees: the menu of each person, that of the room, who waits at the door, who is banned.
 // Loaded for moderators alone. Names come from others, and go in as text.
 import { drawWith, here } from "./here.js";
 import { moment } from "./errors.js";
@@ -60,7 +60,7 @@ function show() {
   if (document.activeElement !== hadFocus && !dialog.contains(document.activeElement)) title.focus(); // their row is gone
 }
 
-/** Those with a raised hand first, in the order in which they raised it. */
+/** Raised hands first, in their order. */
 const inOrder = (all) => all.sort((a, b) => (a.handRaisedAt ?? Infinity) - (b.handRaisedAt ?? Infinity) || Number(a.isSelf) - Number(b.isSelf));
 
 async function run(action, options) {
@@ -80,10 +80,12 @@ function roomTools({ media, moderation: { locked, lobby, chatDisabled, holds }, 
   return [
     tool("Mute all", () => run("mute")),
     tool("Nobody may unmute", () => run("mute", { hold: !held }), { pressed: held }),
-    tool("Lock the room", () => run(locked ? "unlock" : "lock"), { pressed: locked }),
-    tool("Lobby", () => run(lobby ? "unlock" : "lobby"), { pressed: lobby }),
+    ...(here.call ? [] : [
+      tool("Lock the room", () => run(locked ? "unlock" : "lock"), { pressed: locked }),
+      tool("Lobby", () => run(lobby ? "unlock" : "lobby"), { pressed: lobby }),
+      tool("Sound alone", () => run("media", { media: media === "audio" ? "video" : "audio" }), { pressed: media === "audio" }),
+    ]),
     tool("Disable chat", () => run(chatDisabled ? "enableChat" : "disableChat"), { pressed: chatDisabled }),
-    tool("Sound alone", () => run("media", { media: media === "audio" ? "video" : "audio" }), { pressed: media === "audio" }),
     ...(hands ? [tool("Lower all hands", () => run("lowerHand"))] : []),
     tool("End for all", () => confirm("End this meeting for everybody?") && run("end"), { className: "chip danger" }),
   ];
@@ -129,7 +131,7 @@ function options(room, { user, role, handRaisedAt, tracks }, of) {
     tool("Speaker", give("speaker"), { of, pressed: role === "speaker" }),
     tool("Moderator", give("moderator"), { of, pressed: role === "moderator" }),
     tool("Remove", () => run("kick", { user }), { of, className: "chip danger" }),
-    ...BANS.map(([label, time]) => tool(label, () => {
+    ...(here.call ? [] : [...BANS.map(([label, time]) => tool(label, () => {
       const until = time && { until: Math.round(here.client.session.serverNow) + time };
       run("ban", { user, ...until, ...(withAddress && { address: true }) });
       withAddress = false;
@@ -138,7 +140,7 @@ function options(room, { user, role, handRaisedAt, tracks }, of) {
     tool("Ban the address too, a day at most", () => {
       withAddress = !withAddress;
       show();
-    }, { of, pressed: withAddress }),
+    }, { of, pressed: withAddress })]),
   ];
 }
 

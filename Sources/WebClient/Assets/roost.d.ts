@@ -450,6 +450,8 @@ export interface Member {
   invitedBy?: string;
   joinedAt?: number;
   leftAt?: number;
+  /** Who moderates the group's room, and may end it for all. */
+  role?: "host";
   text?: string;
 }
 
