@@ -78,7 +78,7 @@ public struct Call: Codable, Hashable, Sendable {
   public var members: [Member]
   /// What one of two asks the other for; seen by those who are in it.
   public var mediaRequest: MediaRequest?
-  /// What the caller sent along; opaque.
+  /// What the caller sent along; opaque. From the wire it is text as it was written (`JSONValue.verbatim`); `decoded` has what it says.
   public var extra: JSONValue?
   /// When it was started, milliseconds since 1970.
   public var createdAt: Int64

@@ -22,7 +22,7 @@ public enum ClientFrame: Hashable, Sendable {
       return .invalid(nil, nil, ErrorObject(.tooLarge, "Too deeply nested, too many values, or too long a key."))
     }
     do {
-      return try JSONDecoder().decode(Incoming.self, from: Data(bytes)).frame
+      return try JSONDecoder().decodeVerbatim(Incoming.self, from: bytes).frame
     } catch {
       return .invalid(nil, nil, ErrorObject(isSyntax(error) ? .parseError : .invalidRequest))
     }

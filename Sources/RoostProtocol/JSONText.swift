@@ -16,6 +16,15 @@ public enum JSONText {
   }
 }
 
+extension JSONText {
+  /// Writes what is kept as it was written, if the encoder writes text.
+  static func write(_ json: VerbatimJSON, to encoder: any Encoder) throws -> Bool {
+    guard let stream = encoder as? JSONStream else { return false }
+    stream.sink.verbatim(json)
+    return true
+  }
+}
+
 /// What has been written, and what of it is still open.
 private final class JSONSink {
   private enum Open { case object, array }
@@ -46,6 +55,12 @@ private final class JSONSink {
   func raw(_ text: StaticString) {
     awaitsValue = false
     self.text.raw(text)
+  }
+
+  /// Writes text that is a value already.
+  func verbatim(_ json: VerbatimJSON) {
+    awaitsValue = false
+    text.plain(json.text)
   }
 
   func number(_ value: some BinaryInteger) {

@@ -4,7 +4,7 @@
 import Basics
 import Calls
 import Configuration
-import FoundationEssentials
+import RoostProtocol
 import Storage
 import Webhooks
 
@@ -57,14 +57,12 @@ struct WebhookMessage: Sendable {
 
   /// As it is sent. Nil where it cannot be written as JSON, which no message is known to do.
   var delivery: Delivery? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-    let bytes: Data?
+    let bytes: [UInt8]?
     switch content {
-    case .push(let notice): bytes = try? encoder.encode(notice)
-    case .event(let event): bytes = try? encoder.encode(event)
+    case .push(let notice): bytes = try? JSONText.bytes(of: notice)
+    case .event(let event): bytes = try? JSONText.bytes(of: event)
     }
-    return bytes.map { Delivery(id: id, lane: lane, part: part, body: Array($0), expiresAt: expiresAt) }
+    return bytes.map { Delivery(id: id, lane: lane, part: part, body: $0, expiresAt: expiresAt) }
   }
 
   /// As it is kept for the next process. Nil for a ring, which is over when the process is.

@@ -54,5 +54,5 @@ func encodeBody(_ value: some JSONWritable) throws(StorageError) -> SQLValue {
 
 /// A value from JSON; nil where it is none of this type.
 func decodeBody<Value: Decodable>(_ type: Value.Type, _ body: SQLValue) -> Value? {
-  body.text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
+  body.text.flatMap { try? JSONDecoder().decodeVerbatim(type, from: Array($0.utf8)) }
 }

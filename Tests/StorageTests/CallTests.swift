@@ -46,6 +46,23 @@ import Testing
     #expect(restored.records.first?.entry.device == "phone")
   }
 
+  /// `extra` is what was written, byte for byte, before the restart and after it.
+  @Test func whatIsOpaqueComesBackAsItWasWritten() throws {
+    let written = #"{ "z" : 1.0, "a":[12345678901234567890123, 1e400 ] }"#
+    let json = #"{"id":1,"method":"call.invite","params":{"callId":"c","users":["b"],"extra":\#(written)}}"#
+    guard case .request(_, .call(.invite(let params))) = ClientFrame.decode(Array(json.utf8)) else {
+      throw ErrorObject(.internalError)
+    }
+    let folder = try Folder()
+    try folder.open { file in
+      var ended = call("a", endedAt: 10)
+      ended.extra = params.extra
+      try file.apply(.tombstone(KeptTombstone(call: ended, clientCallId: nil)))
+    }
+    let restored = try #require(try folder.restored().calls.tombstones.first)
+    #expect(String(decoding: try JSONWriter.bytes(of: restored), as: UTF8.self).contains(#""extra":\#(written),"#))
+  }
+
   @Test func endedCallsAreThereAgain() throws {
     let folder = try Folder()
     var tombstone = try #require(tombstones(["a": 10, "b": 20]).first)

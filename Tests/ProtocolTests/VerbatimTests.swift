@@ -1,0 +1,115 @@
+// `extra` and `push` are the bytes that somebody wrote, wherever they go; and nothing else is.
+
+import Foundation
+import RoostProtocol
+import Testing
+
+@Suite struct VerbatimTests {
+  /// What Foundation's types do not hold, or write otherwise.
+  static let texts = [
+    #"{ "b" : 1.0,\#t"a":[ 123456789012345678901234567890 , -0, 1E+2,1e400 ] }"#, "[]", "{}", "1.0",
+    "-0", #""\u00e9\/\ud800""#, "true", #"{"x":null,"extra":{"push":[1.50]},"metadata":{"extra":1.0}}"#,
+    "{\"z\":1,\r\n\t\"a\":2}", #"{"é":"ü"}"#, #"{"k":1,"k":2}"#,
+  ]
+
+  private func start(_ extra: String, push: String = "null", name: String = "extra") -> ClientFrame {
+    let json =
+      #"{"jsonrpc":"2.0","id":1,"method":"call.start","params":{"push" :  \#(push) ,"to":["b"],"kind":"group","\#(name)": \#(extra) ,"media":"audio"}}"#
+    return ClientFrame.decode(Array(json.utf8))
+  }
+
+  private func params(_ frame: ClientFrame) throws -> CallStartParams {
+    guard case .request(_, .call(.start(let params))) = frame else {
+      Issue.record("refused: \(frame)")
+      throw ErrorObject(.internalError)
+    }
+    return params
+  }
+
+  private func text(_ value: JSONValue?) -> String? { if case .verbatim(let json) = value { json.text } else { nil } }
+
+  /// Line 15: into the server, out of it to a client, and what a client makes of it.
+  @Test(arguments: texts) func theBytesGoThrough(_ written: String) throws {
+    let params = try params(start(written, push: written))
+    #expect(text(params.extra) == written && text(params.push) == written)
+    var call = Samples.call
+    call.extra = params.extra
+    let event = ServerFrame.event(EventMessage(seq: 1, serverTime: 2, event: .callCreated(CallEvent(call: call))))
+    let bytes = try event.encode()
+    #expect(String(decoding: bytes, as: UTF8.self).contains(#""extra":\#(written),"createdAt""#))
+    guard case .event(let message) = try ServerFrame.decode(bytes, pending: { _ in nil }),
+      case .callCreated(let created) = message.event
+    else { throw ErrorObject(.internalError) }
+    #expect(text(created.call.extra) == written && created.call.members == call.members)
+    let request = try ClientFrame.encode(.call(.start(params)), id: .number(1))
+    #expect(try text(self.params(ClientFrame.decode(request)).push) == written)
+  }
+
+  @Test func whatItSaysIsThereToo() throws {
+    let extra = try #require(params(start(#"{ "order" : 7, "of":[1.0] }"#)).extra)
+    #expect(extra == ["order": 7, "of": [1]] && extra.decoded == ["order": 7, "of": [1]])
+    #expect(Set([extra, ["of": [1], "order": 7]]).count == 1, "equal values have one hash")
+    #expect(try params(start("1e400")).extra?.decoded == "1e400", "what no number can hold is text to who asks")
+    #expect(try params(start("null")).extra == nil, "null is as if it were absent")
+  }
+
+  @Test func aNameMayBeWrittenWithEscapes() throws {
+    #expect(try text(params(start("1.0", name: #"\u0065xtra"#)).extra) == "1.0")
+    #expect(try text(params(start("1.0", name: #"ext\u0072a"#)).extra) == "1.0")
+  }
+
+  /// What is opaque besides is decoded, and what is in it is its own.
+  @Test func otherFieldsAreDecodedAsEver() throws {
+    let json = #"{"id":1,"method":"room.join","params":{"room":"a","metadata":{"extra":1.0,"push":{"a":[1]}}}}"#
+    guard case .request(_, .room(.join(let join))) = ClientFrame.decode(Array(json.utf8)) else {
+      throw ErrorObject(.internalError)
+    }
+    #expect(join.metadata == ["extra": 1, "push": ["a": [1]]])
+    if case .object(let fields)? = join.metadata { #expect(text(fields["extra"]) == nil) }
+  }
+
+  /// What is no JSON never goes on as if it were some.
+  @Test(arguments: [
+    "{", #"{"a":tru}"#, "[1,,2]", #"{"a" 1}"#, #""\q""#, "\"a\u{1}b\"", "1.2.3", "01", "+1", ".5", "1.", "1e", "nul",
+    "'a'", #"{a:1}"#,
+    #"{"a":1}}"#, #"1},"x":{"y":2"#, #""\u12g4""#,
+  ]) func whatIsNoJSONIsNotKept(_ written: String) throws {
+    switch start(written) {
+    case .invalid: break
+    case .request(_, .call(.start(let params))):
+      #expect(text(params.extra) != written && text(params.extra)?.isEmpty != true)
+    case .request: Issue.record("something else")
+    }
+  }
+
+  /// The mark is in nothing that leaves the process, and a string that looks like one is a string.
+  @Test func nobodyWritesWhatIsTakenForKeptText() throws {
+    let bytes = try ClientFrame.encode(.call(.start(params(start(#"{"a":1}"#)))), id: .number(1))
+    let written = String(decoding: bytes, as: UTF8.self)
+    #expect(!written.contains("\u{1}") && !written.contains("u0001"))
+    let join = #"{"id":1,"method":"room.join","params":{"room":"a","metadata":{"x":"\u0001abc\u0001}{"}}}"#
+    guard case .request(_, .room(.join(let params))) = ClientFrame.decode(Array(join.utf8)) else {
+      throw ErrorObject(.internalError)
+    }
+    #expect(params.metadata == ["x": "\u{1}abc\u{1}}{"])
+  }
+
+  /// 4 KiB of bytes, blanks among them.
+  @Test func itsSizeIsThatOfItsBytes() throws {
+    let most = "[" + String(repeating: " ", count: ProtocolLimits.opaqueBytes - 2) + "]"
+    #expect(try text(params(start(most)).extra) == most)
+    guard case .invalid(_, _, let error) = start(" [" + String(repeating: " ", count: ProtocolLimits.opaqueBytes) + "]")
+    else {
+      Issue.record("too large, and taken")
+      return
+    }
+    #expect(error.code == .tooLarge && error.data.field == "extra")
+  }
+
+  /// Encoders of others write what it says.
+  @Test func otherEncodersWriteTheValue() throws {
+    let extra = try params(start(#"{ "a" : [1.0, "b"] }"#)).extra
+    let bytes = try JSONEncoder().encode([extra])
+    #expect(try JSONDecoder().decode([JSONValue].self, from: bytes) == [["a": [1, "b"]]])
+  }
+}
