@@ -150,7 +150,10 @@ final class WorkerScene {
     case .transportLost(let key):
       precondition(key != honest.key && key != listener.key, "nobody takes the addresses of others")
     case .transportConnected(let key): precondition(key != newcomer.key, "nobody connects without keys")
-    case .transportRecovered, .transportExceeds, .consumerStarted, .consumerLayer, .consumerPaused, .producerLayers,
+    case .streamStrays(let key, _):
+      precondition(key != honest.key && key != listener.key, "what the honest one sends finds its track")
+    case .transportRecovered, .transportExceeds, .streamsFound, .consumerStarted, .consumerLayer, .consumerPaused,
+      .producerLayers,
       .quality, .overload,
       .activeSpeakers:
       break

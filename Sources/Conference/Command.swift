@@ -151,6 +151,10 @@ public enum MediaChange: Hashable, Sendable {
   case lost
   /// It is heard again after `lost`.
   case recovered
+  /// It is up, and what the client sends on it finds no track.
+  case strays(reason: String)
+  /// What was sent in vain has found its track.
+  case found
   /// The front door that opened it has ended it. Its state counts no more.
   case ended
 }

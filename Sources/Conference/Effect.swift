@@ -247,6 +247,8 @@ public enum Counter: Hashable, Sendable {
   case publishRefused(ErrorCode)
   /// A media connection failed; nil is one without a name in the room protocol.
   case mediaFailed(PeerConnection?)
+  /// What somebody sends finds no track. Counts as a failure of that connection as well.
+  case mediaStrays
   /// Something about calls.
   case call(CallCounter)
 }

@@ -157,6 +157,12 @@ extension ConferenceCore {
       guard state.mediaLost(connection, of: id, &step) else { return }
       carry(calls.mediaLost(true, on: session.device, at: step.now), &step)
     case .recovered: mediaHeard(connection, of: id, session, &step)
+    case .strays(let reason):
+      step.count(.mediaStrays)
+      state.mediaFailed(connection, MediaFailure(step: .route, reason: reason), isFinal: false, of: id, &step)
+    case .found:
+      step.log("media_found", state.rooms.seats[id].map { state.mediaFields(connection, of: $0) } ?? [])
+      if let pc = connection.pc { state.sessions.send(.mediaConnected(MediaEvent(pc: pc)), to: session, &step) }
     case .ended: mediaEnded(connection, of: id, session, &step)
     }
   }

@@ -89,7 +89,7 @@ public struct Encoding: ~Copyable {
   /// How far behind the newest a packet may come that is not asked for.
   static let reorderingWindow: Int64 = 64
   /// Silence of an SSRC after which another one may take its place; two that send at once must not take turns.
-  static let takeOverSilence = TimeDelta.milliseconds(200)
+  public static let takeOverSilence = TimeDelta.milliseconds(200)
 
   /// The newest number accepted; −1 before the first. Mutating, though nothing changes: to borrow all of this, the compiler
   /// (6.3) copies it.
@@ -97,16 +97,31 @@ public struct Encoding: ~Copyable {
     mutating get { unwrapper.newest.map { $0 + base } ?? -1 }
   }
 
-  /// Whether a packet with this media SSRC may go on for this encoding.
-  public func admits(ssrc new: UInt32, at now: Instant) -> Bool {
+  /// Whether a packet with this media SSRC may go on for this encoding: where its own has been silent for so long.
+  public func admits(ssrc new: UInt32, silent silence: TimeDelta, at now: Instant) -> Bool {
     guard let ssrc, ssrc != new, let lastArrival else { return true }
-    return now - lastArrival >= Self.takeOverSilence
+    return now - lastArrival >= silence
+  }
+
+  /// Whether a packet has come since.
+  public func hasArrived(since: Instant) -> Bool { lastArrival.map { $0 >= since } ?? false }
+
+  /// Whether any packet was taken of its SSRC.
+  public var hasBegun: Bool { unwrapper.newest != nil }
+
+  /// Its SSRC is another encoding's from now on.
+  public mutating func moved(from old: UInt32) {
+    guard ssrc == old else { return }
+    ended()
   }
 
   /// The stream is sent under `new`. True when it was sent under another SSRC before: then numbers and clock are new too.
   public mutating func follow(ssrc new: UInt32) -> Bool {
     defer { ssrc = new }
-    guard ssrc != new, unwrapper.newest != nil else { return false }
+    guard ssrc != new else { return false }
+    // Of a stream that was not there, or is there no more, nothing could be asked for.
+    keyframes.began()
+    guard unwrapper.newest != nil else { return false }
     base = ((newest >> 16) + 2) << 16
     unwrapper = SequenceUnwrapper()
     nacks = nacks.restarted()

@@ -40,14 +40,18 @@ public struct KeyframeThrottle: Sendable {
     unanswered = 0
   }
 
+  /// Another stream is asked from now on: no request went to it.
+  public mutating func began() { (lastSent, unanswered) = (nil, 0) }
+
   /// Whether somebody waits for a keyframe.
   public var isWanted: Bool { wanted }
 
   /// When `poll` will say yes; `distantFuture` when no keyframe is wanted.
   public var nextDeadline: Instant {
     guard wanted else { return .distantFuture }
-    guard let lastSent else { return .zero }
-    return max(lastSent + pause, fullAt - Self.interval * Int64(Self.burst - 1))
+    let allowed = max(fullAt - Self.interval * Int64(Self.burst - 1), .zero)
+    guard let lastSent else { return allowed }
+    return max(lastSent + pause, allowed)
   }
 
   /// What must lie between the last request and the next.

@@ -146,6 +146,10 @@ public enum WorkerEvent: Sendable {
   case transportLost(TransportKey)
   /// Consent is back after `transportLost`.
   case transportRecovered(TransportKey)
+  /// The peer has sent packets of this stream for five seconds, and they find no track. Said once, until `streamsFound`.
+  case streamStrays(TransportKey, StrayStreamReport)
+  /// What was sent in vain has found its track.
+  case streamsFound(TransportKey)
   /// The first packet of a producer went out to a subscription, for video the start of a keyframe; `timestamp` is its RTP time stamp as
   /// it was sent. Comes again when the subscription is sent another producer.
   case consumerStarted(ConsumerKey, ProducerKey, timestamp: UInt32)

@@ -1,4 +1,4 @@
-// Which stream of a transport belongs to whom: by SSRC once known, before that by RID or MID (RFC 8843 §9.2).
+// Which stream of a transport belongs to whom, as far as that is known. How it comes to be known: Forwarder+Route.swift.
 
 import Basics
 import Forwarding
@@ -11,6 +11,17 @@ struct IncomingRoute: Sendable {
   var isRetransmission: Bool
   /// What its packets count as.
   var counts: IntakeClass
+  /// The MID of its line, packed, once packets have borne it; 0 before.
+  var tag: UInt64 = 0
+
+  /// A MID with its length in one number, so that each packet's is soon compared; 0 for one of eight bytes or more.
+  @inline(__always)
+  static func pack(_ bytes: Span<UInt8>, _ mid: Range<Int>) -> UInt64 {
+    guard mid.count < 8 else { return 0 }
+    var tag = UInt64(mid.count)
+    for place in mid { tag = tag << 8 | UInt64(bytes[place]) }
+    return tag
+  }
 }
 
 /// A media line whose streams may still have to be found by their header extensions.
@@ -38,6 +49,10 @@ struct Routes: Sendable {
   private(set) var lines: [LineRoute] = []
   private(set) var outgoing: [OutgoingRoute] = []
   private var lastHit = 0
+  /// SSRCs of tracks that have ended. Their publisher may go on sending; without a MID they are nobody else's.
+  private var retired: [UInt32] = []
+  /// Packets that find no track.
+  var stray = StrayStream()
 
   mutating func findIncoming(_ ssrc: UInt32) -> IncomingRoute? {
     if lastHit < incoming.count, incoming[lastHit].ssrc == ssrc { return incoming[lastHit] }
@@ -55,14 +70,48 @@ struct Routes: Sendable {
     // A stream that changes its SSRC (a browser that restarts its sender) replaces its old one.
     incoming.removeAll { $0.encoding == route.encoding && $0.isRetransmission == route.isRetransmission }
     incoming.append(route)
+    stray.found(route.ssrc)
     return true
   }
+
+  /// Packets of an SSRC bear the MID of its line.
+  mutating func note(_ tag: UInt64, of ssrc: UInt32) {
+    if let index = incoming.firstIndex(where: { $0.ssrc == ssrc }) { incoming[index].tag = tag }
+  }
+
+  /// An SSRC is of another line from now on.
+  mutating func forget(_ ssrc: UInt32) {
+    incoming.removeAll { $0.ssrc == ssrc }
+    lastHit = 0
+  }
+
+  /// What repeats a stream that is gone repeats no other.
+  mutating func dropRepairs(of encoding: SlotMap<EncodingSlot>.ID, except ssrc: UInt32?) {
+    incoming.removeAll { $0.encoding == encoding && $0.isRetransmission && $0.ssrc != ssrc }
+    lastHit = 0
+  }
+
+  /// Whether tags of a packet name the line and the layer of an encoding, or none that is known. Packets with a tag of nobody's go by
+  /// their SSRC.
+  func agrees(_ encoding: SlotMap<EncodingSlot>.ID, mid: Range<Int>?, rid: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
+    for line in lines {
+      for row in line.encodings where row.encoding == encoding {
+        return mid.map { line.mid.equals(bytes, $0) } ?? true && rid.map { row.rid.equals(bytes, $0) } ?? true
+      }
+    }
+    return true
+  }
+
+  /// Whether an SSRC was that of a track that has ended.
+  func isRetired(_ ssrc: UInt32) -> Bool { retired.contains(ssrc) }
 
   mutating func addLine(_ line: LineRoute) { lines.append(line) }
 
   mutating func removeProducer(_ producer: SlotMap<ProducerSlot>.ID) {
     guard let index = lines.firstIndex(where: { $0.producer == producer }) else { return }
     let encodings = lines[index].encodings.map(\.encoding)
+    retired += incoming.filter { encodings.contains($0.encoding) }.map(\.ssrc)
+    retired.removeFirst(max(retired.count - Self.maximumIncoming, 0))
     incoming.removeAll { encodings.contains($0.encoding) }
     lines.remove(at: index)
     lastHit = 0

@@ -392,15 +392,18 @@ struct Reporting {
 }
 
 extension HeaderExtensionIDs {
-  /// Takes over the identifiers of another line of the same bundle.
+  private static var fields: [WritableKeyPath<Self, UInt8> & Sendable] {
+    [
+      \.mid, \.rid, \.repairedRid, \.absSendTime, \.transportSequence, \.audioLevel, \.videoOrientation,
+      \.dependencyDescriptor,
+    ]
+  }
+
+  /// Takes over the identifiers of another line of the same bundle. One that meant something else in a line that is gone no longer does.
   mutating func merge(_ other: HeaderExtensionIDs) {
-    if other.mid != 0 { mid = other.mid }
-    if other.rid != 0 { rid = other.rid }
-    if other.repairedRid != 0 { repairedRid = other.repairedRid }
-    if other.absSendTime != 0 { absSendTime = other.absSendTime }
-    if other.transportSequence != 0 { transportSequence = other.transportSequence }
-    if other.audioLevel != 0 { audioLevel = other.audioLevel }
-    if other.videoOrientation != 0 { videoOrientation = other.videoOrientation }
-    if other.dependencyDescriptor != 0 { dependencyDescriptor = other.dependencyDescriptor }
+    for field in Self.fields where other[keyPath: field] != 0 {
+      for old in Self.fields where self[keyPath: old] == other[keyPath: field] { self[keyPath: old] = 0 }
+    }
+    for field in Self.fields where other[keyPath: field] != 0 { self[keyPath: field] = other[keyPath: field] }
   }
 }

@@ -169,6 +169,7 @@ extension WorkerState {
   /// Reports about what this peer publishes, and about what it is sent.
   mutating func sendReports(_ id: TransportID, at now: Instant) {
     let isFull = transports[id].reporting.begin(at: now)
+    if transports[id].routes.stray.isTold { lookForStray(of: id, at: now) }
     rtcp.begin()
     rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: transports[id].reporting.ssrc)
     for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
@@ -183,6 +184,12 @@ extension WorkerState {
       }
     }
     if !rtcp.isEmpty { rtcp.send(to: &transports[id], &egress) }
+  }
+
+  private mutating func lookForStray(of id: TransportID, at now: Instant) {
+    let encoding = transports[id].routes.stray.ssrc.flatMap { transports[id].routes.findIncoming($0)?.encoding }
+    let flows = encoding.map { forwarder.encodings.contains($0) && forwarder.encodings[$0].encoding.hasBegun } ?? false
+    if transports[id].routes.stray.settles(flows: flows, at: now) { events.append(.streamsFound(transports[id].key)) }
   }
 
   private mutating func reportBlocks(_ id: TransportID, at now: Instant) -> [ReportBlock] {

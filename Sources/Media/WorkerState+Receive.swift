@@ -154,6 +154,9 @@ extension WorkerState {
     let found = forwarder.route(view, extensions, plaintext.span, &transports[id].routes, at: now)
     guard let route = found, forwarder.encodings.contains(route.encoding) else {
       counted.drops.count(.unknownStream)
+      let report = Demultiplexer.stray(
+        view, extensions, plaintext.span, &transports[id].routes, forwarder, at: now)
+      if let report { events.append(.streamStrays(transports[id].key, report)) }
       return
     }
     forwarder.accept(

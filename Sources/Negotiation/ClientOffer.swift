@@ -13,11 +13,17 @@ struct PlayableLine {
   let receives: Bool
   /// Header extensions that the server will send, as the answer lists them and by their ids.
   let extensions: (lines: [HeaderExtension], ids: HeaderExtensionIDs)
+  /// All that both ends know.
+  let known: [PayloadMapping]
 
   /// What both ends know of these codecs, best first; of all when nothing is known of what will be sent.
   func payloads(_ wanted: [CodecProfile]) -> [PayloadMapping] {
     let ofKind = wanted.filter { $0.kind == kind }
-    return offered.payloads(of: kind, in: ofKind.isEmpty ? CodecProfile.allCases.filter { $0.kind == kind } : ofKind)
+    if ofKind.isEmpty { return known }
+    var left = known
+    return ofKind.compactMap { profile in
+      left.firstIndex { $0.codec == profile }.map { left.remove(at: $0) }
+    }
   }
 
   /// The answer's codecs. Audio goes without `nack`, as in offers of the server: `CodecProfile.offered` says why.
@@ -58,8 +64,9 @@ struct ClientOffer {
     try OfferShape.check(offer, before: before, most: most)
     var lines: [PlayableLine?] = []
     var taken: [Int] = []
+    var bundle = BundleClaims()
     for (index, line) in offer.media.enumerated() {
-      let playable = try Self.read(line, of: offer, isFirst: taken.isEmpty, options)
+      let playable = try Self.read(line, of: offer, isFirst: taken.isEmpty, options, &bundle)
       if playable != nil { taken.append(index) }
       lines.append(playable)
     }
@@ -80,7 +87,8 @@ struct ClientOffer {
   }
 
   private static func read(
-    _ line: MediaDescription, of offer: SessionDescription, isFirst: Bool, _ options: SubscribeOptions
+    _ line: MediaDescription, of offer: SessionDescription, isFirst: Bool, _ options: SubscribeOptions,
+    _ bundle: inout BundleClaims
   ) throws(NegotiationError) -> PlayableLine? {
     guard !line.isRejected, let mid = line.mid, let kind = MediaKind(line.type),
       OfferShape.refusal(of: line, in: offer, isFirst: isFirst) == nil
@@ -89,8 +97,9 @@ struct ClientOffer {
       offered: line, mid: mid, kind: kind, receives: offer.direction(of: line).receives,
       extensions: KnownExtension.sent(
         of: offer.extensions + line.rtp.extensions, for: kind, transportCC: options.transportCC,
-        mixed: offer.extmapAllowMixed || line.rtp.extmapAllowMixed))
-    guard !result.payloads([]).isEmpty else { return nil }
+        mixed: offer.extmapAllowMixed || line.rtp.extmapAllowMixed, in: &bundle),
+      known: line.payloads(of: kind, in: CodecProfile.allCases.filter { $0.kind == kind }, &bundle))
+    guard !result.known.isEmpty else { return nil }
     try OfferShape.checkMux(line)
     return result
   }

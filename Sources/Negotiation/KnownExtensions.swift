@@ -71,18 +71,18 @@ enum KnownExtension: CaseIterable {
     }
   }
 
-  /// What the server takes of an offered line, with the offerer's ids. Ids that clash or that the offerer leaves open are
+  /// What the server takes of an offered line, with the offerer's ids. Ids that clash in the `bundle` or that the offerer leaves open are
   /// passed over, and so is what the offerer would not send. The dependency descriptor is taken where AV1 comes first alone: with
   /// it, Chromium leaves out of its VP8 payload descriptors which layer a packet is of (RFC 7741 §4.2: TID, picture ID).
   static func accepted(
-    of offered: [HeaderExtension], for kind: MediaKind, codec: CodecProfile?
+    of offered: [HeaderExtension], for kind: MediaKind, codec: CodecProfile?, in bundle: inout BundleClaims
   ) -> (lines: [HeaderExtension], ids: HeaderExtensionIDs) {
     var ids = HeaderExtensionIDs()
     var lines: [HeaderExtension] = []
     for one in offered {
       guard let known = KnownExtension(uri: one.uri), known.makesSense(for: kind), (1...255).contains(one.id),
         known != .dependencyDescriptor || codec == .av1,
-        one.direction?.sends ?? true, ids[keyPath: known.field] == 0, !lines.contains(where: { $0.id == one.id })
+        one.direction?.sends ?? true, bundle.claim(known, one.id), ids[keyPath: known.field] == 0
       else { continue }
       ids[keyPath: known.field] = UInt8(one.id)
       lines.append(HeaderExtension(id: one.id, uri: one.uri, direction: one.direction?.reversed))
@@ -97,15 +97,15 @@ enum KnownExtension: CaseIterable {
   /// the offerer leaves open are passed over, and so is what the offerer would not receive. Dependency descriptors may take two-byte
   /// elements, so they are sent only to who allows both forms in one stream (`mixed`, RFC 8285 §6).
   static func sent(
-    of offered: [HeaderExtension], for kind: MediaKind, transportCC: Bool, mixed: Bool
+    of offered: [HeaderExtension], for kind: MediaKind, transportCC: Bool, mixed: Bool, in bundle: inout BundleClaims
   ) -> (lines: [HeaderExtension], ids: HeaderExtensionIDs) {
     var ids = HeaderExtensionIDs()
     var lines: [HeaderExtension] = []
     for one in offered {
       guard let known = KnownExtension(uri: one.uri), known.serverID != nil, known.makesSense(for: kind),
         transportCC || known != .transportSequence, mixed || known != .dependencyDescriptor,
-        writable.contains(one.id), one.direction?.receives ?? true,
-        ids[keyPath: known.field] == 0, !lines.contains(where: { $0.id == one.id })
+        writable.contains(one.id), one.direction?.receives ?? true, bundle.claim(known, one.id),
+        ids[keyPath: known.field] == 0
       else { continue }
       ids[keyPath: known.field] = UInt8(one.id)
       lines.append(HeaderExtension(id: one.id, uri: one.uri, direction: one.direction?.reversed))

@@ -5,19 +5,30 @@ import SDP
 
 extension MediaDescription {
   /// Codecs that this line offers and the server knows, in the order of `wanted`; of two payload types for one profile the
-  /// first.
-  func payloads(of kind: MediaKind, in wanted: [CodecProfile]) -> [PayloadMapping] {
+  /// first. Payload types that mean something else in the `bundle` are passed over.
+  func payloads(of kind: MediaKind, in wanted: [CodecProfile], _ bundle: inout BundleClaims) -> [PayloadMapping] {
     var first: [CodecProfile: UInt8] = [:]
     for codec in rtp.codecs {
-      guard let profile = CodecProfile(codec), profile.kind == kind, first[profile] == nil else { continue }
+      guard let profile = CodecProfile(codec), profile.kind == kind, wanted.contains(profile), first[profile] == nil,
+        bundle.claim(.media(profile), codec.payloadType)
+      else { continue }
       first[profile] = codec.payloadType
     }
-    return wanted.compactMap { profile in
-      guard let payloadType = first.removeValue(forKey: profile) else { return nil }
-      return PayloadMapping(
-        payloadType: payloadType, codec: profile, rtxPayloadType: rtp.rtx(for: payloadType)?.payloadType,
-        redPayloadType: profile == .opus ? rtp.red(for: payloadType)?.payloadType : nil)
+    var result: [PayloadMapping] = []
+    for profile in wanted {
+      guard let payloadType = first.removeValue(forKey: profile) else { continue }
+      var mapping = PayloadMapping(payloadType: payloadType, codec: profile)
+      if let rtx = rtp.rtx(for: payloadType)?.payloadType, bundle.claim(.retransmissions(of: payloadType), rtx) {
+        mapping.rtxPayloadType = rtx
+      }
+      if profile == .opus, let red = rtp.red(for: payloadType)?.payloadType,
+        bundle.claim(.redundancy(of: payloadType), red)
+      {
+        mapping.redPayloadType = red
+      }
+      result.append(mapping)
     }
+    return result
   }
 
   /// The answer's codecs for one of them: the media, with the offered part of `feedback`, then its retransmissions. Whether redundant

@@ -29,6 +29,7 @@ struct PublishRound {
   private var credentials: ICECredentials
   private var credentialsAreUsed: Bool
   private var agreed: AgreedTransport?
+  private var bundle = BundleClaims()
 
   init(
     options: PublishOptions, local: LocalTransport, before: PublishNegotiation.State, offer: SessionDescription
@@ -80,14 +81,16 @@ struct PublishRound {
   // MARK: Lines
 
   mutating func decideLines() throws(NegotiationError) {
-    var tracks = 0
     var hasTransport = false
-    for line in offer.media {
-      let fate = try decide(line, isFirst: !hasTransport)
-      if case .published = fate { tracks += 1 }
-      if case .rejected = fate {} else { hasTransport = true }
-      fates.append(fate)
+    fates = Array(repeating: .rejected, count: offer.media.count)
+    for index in order {
+      fates[index] = try decide(offer.media[index], isFirst: !hasTransport)
+      if !fates[index].isRejected { hasTransport = true }
     }
+    let places = Dictionary(offer.media.enumerated().map { ($1.mid ?? "", $0) }) { first, _ in first }
+    declined = declined.enumerated()
+      .sorted { (places[$0.element.mid] ?? 0, $0.offset) < (places[$1.element.mid] ?? 0, $1.offset) }.map(\.element)
+    let tracks = fates.count { $0.track != nil }
     guard tracks <= options.maxTracks else {
       throw NegotiationError(
         "The offer publishes \(tracks) tracks; the server takes \(options.maxTracks) of one participant.",
@@ -96,13 +99,27 @@ struct PublishRound {
     try checkCodecs()
   }
 
+  /// Positions of lines in the order in which they say what the bundle's numbers mean: what goes on before what begins, and that before
+  /// what rests.
+  private var order: [Int] {
+    guard offer.bundle != nil else { return Array(offer.media.indices) }
+    let ranks = offer.media.map { line in
+      let mid = line.mid ?? ""
+      guard !line.isRejected, offer.direction(of: line).sends else { return 2 }
+      return published.contains(mid) ? 0 : announced[mid] != nil ? 1 : 2
+    }
+    return (0...2).flatMap { rank in ranks.indices.filter { ranks[$0] == rank } }
+  }
+
   private mutating func decide(_ line: MediaDescription, isFirst: Bool) throws(NegotiationError) -> Fate {
     let mid = line.mid ?? ""
     if line.isRejected { return .rejected }
     if let reason = OfferShape.refusal(of: line, in: offer, isFirst: isFirst) { return decline(line, reason) }
     guard let kind = MediaKind(line.type) else { return .rejected }
-    guard let received = ReceivedLine(line, kind: kind, options: options, session: offer) else {
-      return decline(line, "No codec of the line is one the server takes.", code: .noCommonCodec)
+    bundle.begin()
+    guard let received = ReceivedLine(line, kind: kind, options: options, session: offer, &bundle) else {
+      let clashes = bundle.leftOut.map { " \($0)" }.joined()
+      return decline(line, "No codec of the line is one the server takes.\(clashes)", code: .noCommonCodec)
     }
     try OfferShape.checkMux(line)
     guard offer.direction(of: line).sends else { return .held(received) }
@@ -111,6 +128,11 @@ struct PublishRound {
         DeclinedLine(
           mid: mid, kind: kind, code: .negotiationFailed, reason: "The line sends but no track was announced for it."))
       return .held(received)
+    }
+    if !bundle.leftOut.isEmpty {
+      declined.append(
+        DeclinedLine(
+          mid: mid, kind: kind, code: .negotiationFailed, reason: bundle.leftOut.joined(separator: " ")))
     }
     return .published(received)
   }

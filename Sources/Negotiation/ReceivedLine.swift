@@ -9,13 +9,16 @@ struct ReceivedLine {
   /// The answer's line, without direction and transport.
   let answer: MediaDescription
 
-  /// Nil when no codec of the line is one the server takes.
-  init?(_ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription) {
-    let chosen = offered.payloads(of: kind, in: options.codecs)
+  /// Nil when no codec of the line is one the server takes. What clashes with other lines of the `bundle` is left out.
+  init?(
+    _ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription,
+    _ bundle: inout BundleClaims
+  ) {
+    let chosen = offered.payloads(of: kind, in: options.codecs, &bundle)
     guard !chosen.isEmpty, let mid = offered.mid else { return nil }
     let (extensions, ids) = KnownExtension.accepted(
-      of: session.extensions + offered.rtp.extensions, for: kind, codec: chosen.first?.codec)
-    let layers = Layers(offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options)
+      of: session.extensions + offered.rtp.extensions, for: kind, codec: chosen.first?.codec, in: &bundle)
+    let layers = Layers(offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options, &bundle)
     // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
     // the server's receiver reports.
     let feedback: [Feedback] = (ids.transportSequence != 0 ? [.transportCC] : []) + [.fir, .nack, .pli]
@@ -45,9 +48,12 @@ private struct Layers {
   var rids: [RestrictionID] = []
   var simulcast: Simulcast?
 
-  init(_ streams: StreamAttributes, hasRIDs: Bool, payloads: [PayloadMapping], options: PublishOptions) {
+  init(
+    _ streams: StreamAttributes, hasRIDs: Bool, payloads: [PayloadMapping], options: PublishOptions,
+    _ bundle: inout BundleClaims
+  ) {
     if options.simulcast, hasRIDs { takeRIDs(streams, payloads, limit: options.maxEncodings) }
-    if encodings.isEmpty { takeSources(streams, limit: options.simulcast ? options.maxEncodings : 1) }
+    if encodings.isEmpty { takeSources(streams, limit: options.simulcast ? options.maxEncodings : 1, &bundle) }
     if encodings.isEmpty { encodings = [EncodingParameters()] }
   }
 
@@ -84,7 +90,7 @@ private struct Layers {
   }
 
   /// SSRCs where the SDP says them: a SIM group (lowest first), else the first source; FID gives retransmissions.
-  private mutating func takeSources(_ streams: StreamAttributes, limit: Int) {
+  private mutating func takeSources(_ streams: StreamAttributes, limit: Int, _ bundle: inout BundleClaims) {
     // Layers told apart by rid have SSRCs that no line ties to them.
     guard streams.simulcast == nil else { return }
     var rtx: [UInt32: UInt32] = [:]
@@ -94,7 +100,9 @@ private struct Layers {
     let layers = streams.sourceGroups.first { $0.semantics == "SIM" && !$0.ssrcs.isEmpty }?.ssrcs
     let main = streams.sourceGroups.first { $0.semantics == "FID" }?.ssrcs.first ?? streams.sources.first?.ssrc
     for ssrc in (layers ?? main.map { [$0] } ?? []).prefix(limit) where ssrc != 0 {
-      encodings.append(EncodingParameters(ssrc: ssrc, rtxSSRC: rtx[ssrc]))
+      let isOwn = bundle.claim(source: ssrc)
+      let repairs = rtx[ssrc].flatMap { bundle.claim(source: $0) ? $0 : nil }
+      encodings.append(EncodingParameters(ssrc: isOwn ? ssrc : nil, rtxSSRC: repairs))
     }
   }
 }

@@ -145,6 +145,8 @@ public struct MediaStep: OpenName {
   public static let consent = Self(rawValue: "consent")
   /// Offer and answer do not fit.
   public static let sdp = Self(rawValue: "sdp")
+  /// The connection is up, and packets on it find no track.
+  public static let route = Self(rawValue: "route")
 }
 
 /// What a member of a call is beside the others.

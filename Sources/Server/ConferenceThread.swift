@@ -217,6 +217,8 @@ struct ConferenceLoop: ~Copyable {
     case .transportFailed(let key, let failure): media(key, MediaChange(failure))
     case .transportLost(let key): media(key, .lost)
     case .transportRecovered(let key): media(key, .recovered)
+    case .streamStrays(let key, let stream): media(key, .strays(reason: stream.sentence))
+    case .streamsFound(let key): media(key, .found)
     case .transportExceeds(let key, let kind, let limit):
       guard let connection = director.connections.transports[key] else { return }
       apply(.excess(connection.seat, connection.id, Excess(kind), bitsPerSecond: limit))
@@ -266,6 +268,20 @@ extension MediaChange {
         .dtls, reason: "The certificate does not match the fingerprint in the session description.", isFinal: true)
     case .closedByPeer: self = .closed(reason: "The client closed the connection.")
     case .tooSlow(let progress): self = .failed(progress.step, reason: progress.sentence, isFinal: false)
+    }
+  }
+}
+
+extension StrayStreamReport {
+  /// What is wrong with it, for people.
+  var sentence: String {
+    switch cause {
+    case .unknownMid: "Packets of SSRC \(ssrc) bear a MID that is no published track's."
+    case .unknownPayloadType: "Packets of SSRC \(ssrc) have payload type \(payloadType), which no answer of the server has."
+    case .ambiguous:
+      "Packets of SSRC \(ssrc) say by no MID, no RID and no a=ssrc which track they are of, and several have payload type \(payloadType)."
+    case .occupied:
+      "Packets of SSRC \(ssrc) belong to a track that receives another SSRC still, or to a layer of it that was not offered."
     }
   }
 }

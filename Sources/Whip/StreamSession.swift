@@ -97,11 +97,14 @@ struct SessionOffer: Sendable {
 
 extension Event {
   /// What the event ends a session with, whose media are on this connection; nil where it goes on. A path that is lost (`consent`) may
-  /// come back while the seat's grace lasts; then the core closes the room to it.
+  /// come back while the seat's grace lasts; then the core closes the room to it. What finds no track (`route`) may find one.
   func end(of connection: PeerConnection) -> WhipProblem? {
     if case .roomClosed = self { return WhipProblem(.forbidden, "The room was closed.") }
     if case .sessionReplaced = self { return WhipProblem(.forbidden, "A newer session has taken its place.") }
-    guard case .mediaFailed(let media) = self, media.pc == connection, media.step != .consent else { return nil }
+    guard case .mediaFailed(let media) = self, media.pc == connection, media.step != .consent, media.step != .route
+    else {
+      return nil
+    }
     return WhipProblem(.failed, media.reason ?? "The media connection failed.")
   }
 }

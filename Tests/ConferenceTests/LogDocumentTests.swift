@@ -45,6 +45,7 @@ import Testing
     scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: [])))
     _ = scene.code(a, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x"))))
     scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
+    for change in [MediaChange.strays(reason: "No MID."), .found] { scene.apply(.media(seat, .publish, change)) }
     scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
     _ = scene.operate(.setMedia(.video, room: "demo"))

@@ -253,6 +253,22 @@ import Testing
     #expect(b.take().isEmpty && scene.counters[.mediaFailed(.subscribe)] == 1)
   }
 
+  /// The connection is up and stays so: nobody is lost, nothing is refused, and it is said when packets have found their track.
+  @Test func whatFindsNoTrackIsToldToItsOwner() throws {
+    let scene = Scene()
+    let (a, b) = try scene.two()
+    let seat = try scene.seat(a)
+    scene.apply(.media(seat, .publish, .strays(reason: "No MID.")))
+    #expect(a.take() == [.mediaFailed(MediaEvent(pc: .publish, step: .route, reason: "No MID."))])
+    #expect(scene.counters[.mediaFailed(.publish)] == 1 && scene.counters[.mediaStrays] == 1)
+    #expect(scene.log.last?.event == "media_failed" && scene.log.last?.level == .warning)
+    try scene.publish(a, ["0:audio"])
+    _ = (a.take(), b.take())
+    scene.apply(.media(seat, .publish, .found))
+    #expect(a.take() == [.mediaConnected(MediaEvent(pc: .publish))])
+    #expect(b.take().isEmpty && scene.log.last?.event == "media_found")
+  }
+
   /// Who leaves closes his connections, and often is heard to before he is heard to leave.
   @Test func aClosedConnectionIsToldAndIsNoFailure() throws {
     let scene = Scene()

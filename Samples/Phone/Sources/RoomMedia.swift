@@ -153,7 +153,13 @@ public actor RoomMedia {
     switch event {
     case .pcOffer(let offer): await seat?.take(offer)
     case .mediaFailed(let failure):
-      if failure.step == .dtls { tell(.failed(failure)) } else { await seat?.restart(failure.pc) }
+      switch failure.step {
+      case .dtls: tell(.failed(failure))
+      // The connection is up, and what is sent on it finds no track: another path mends nothing.
+      case .route:
+        tell(.problem(RoostError.refused(ErrorObject(.transportFailed, failure.reason ?? "") { $0.step = .route })))
+      default: await seat?.restart(failure.pc)
+      }
     case .roomClosed(let closed): if closed.room == room?.name { await end() }
     default: break
     }

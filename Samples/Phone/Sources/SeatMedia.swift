@@ -74,7 +74,7 @@ actor SeatMedia {
     let result = try await ask { [room] in try await room.publish(sdp: sdp, tracks: tracks) }
     try await publishing.take(answer: result.sdp)
     for line in lines { trackIds[line.kind] = result.tracks.first { $0.mid == line.mid }?.trackId }
-    if let declined = result.declined?.first { throw RoostError.refused(declined.error) }
+    if let declined = result.refused.first { throw RoostError.refused(declined.error) }
   }
 
   private func announcement(_ line: SentLine) -> AnnouncedTrack {

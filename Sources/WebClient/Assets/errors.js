@@ -89,6 +89,7 @@ const SENTENCES = {
     consent: "Audio and video are interrupted. They come back when your connection does.",
     dtls: "Audio and video could not be secured. A firewall may disturb them; joining again may help.",
     sdp: "Audio and video could not be set up. Please join again.",
+    route: "The others cannot see or hear all of what you send. Turn it off and on again.",
   })[d.step] ?? "Audio and video cannot reach the server. A firewall may block UDP.",
   4007: "This picture quality is not available.",
   5000: "Something went wrong on the server.",

@@ -42,7 +42,7 @@ export function enterRoom(entered, itsCall, closed) {
   on("localTrackRefused", ({ track }) => track.mediaStreamTrack.stop());
   on("warning", ({ error }) => {
     toast(sentence(error));
-    if (error.code !== 4006) return;
+    if (error.code !== 4006 || error.data.step === "route") return;
     here.unreachable = true;
     onMedia();
   });

@@ -111,11 +111,12 @@ final class Call {
     peer.move(to: address, at: now, announces: announces)
   }
 
-  /// A track; `layers` are packets per frame, lowest layer first. Several of them get RIDs and no SSRC in SDP.
+  /// A track; `layers` are packets per frame, lowest layer first. Several of them get RIDs and no SSRC in SDP. One that is not `declared` has
+  /// neither SSRC, MID nor RID.
   @discardableResult
   func publish(
     _ peer: VirtualPeer, _ kind: MediaKind, codec: CodecProfile = .vp8, layers: [Int] = [2], nack: Bool = true,
-    pausesLayers: Bool = false
+    pausesLayers: Bool = false, declared: Bool = true
   )
     -> ProducerKey
   {
@@ -130,9 +131,12 @@ final class Call {
     }
     var track = PublishedTrack(key: key, kind: kind, mid: mid, codec: kind == .audio ? .opus : codec, layers: sending)
     if peer.isConnected { track.next = now }
+    if !declared { track.taggedPackets = 0 }
     peer.tracks.append(track)
     let encodings = sending.map {
-      $0.rid == nil ? EncodingParameters(ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) : EncodingParameters(rid: $0.rid)
+      $0.rid == nil && !declared
+        ? EncodingParameters()
+        : $0.rid == nil ? EncodingParameters(ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) : EncodingParameters(rid: $0.rid)
     }
     apply(
       .addProducer(
@@ -308,4 +312,11 @@ final class Call {
   }
 
   func forgetEvents() { events.removeAll() }
+}
+
+extension WorkerState {
+  /// How many SSRCs a transport knows of its peer.
+  mutating func routes(of key: TransportKey) -> Int? {
+    directory.transports[key].map { transports[$0].routes.incoming.count }
+  }
 }

@@ -81,6 +81,10 @@ struct PublishedTrack {
   var obeysKeyframeRequests = true
   /// MID and RID go on this many packets of a stream (browsers stop when the stream is known).
   var taggedPackets: UInt32 = 50
+  /// Whether a MID is among the tags.
+  var tagsMid = true
+  /// Sent instead of its codec's.
+  var payloadType: UInt8?
   var next = Instant.distantFuture
 
   var interval: TimeDelta { kind == .audio ? .milliseconds(20) : .milliseconds(33) }
@@ -120,7 +124,7 @@ struct PublishedTrack {
 
   private mutating func packet(_ index: Int, _ stamp: Stamp, _ time: TemporalPlace, at now: Instant) -> PlainPacket {
     var header = RTPHeader(
-      marker: kind == .video && stamp.index + 1 == stamp.count, payloadType: Agreed.payloadType(codec),
+      marker: kind == .video && stamp.index + 1 == stamp.count, payloadType: payloadType ?? Agreed.payloadType(codec),
       sequenceNumber: layers[index].sequence, timestamp: timestamp(index, at: now), ssrc: layers[index].ssrc)
     tag(&header, index)
     if kind == .audio { header.extensions.audioLevel = AudioLevel(level: level, voice: level < 60) }
@@ -151,7 +155,7 @@ struct PublishedTrack {
 
   private func tag(_ header: inout RTPHeader, _ index: Int) {
     guard layers[index].packets < taggedPackets else { return }
-    header.extensions.mid = ExtensionTag(mid)
+    header.extensions.mid = tagsMid ? ExtensionTag(mid) : nil
     if let rid = layers[index].rid { header.extensions.rid = ExtensionTag(rid) }
   }
 
@@ -171,9 +175,9 @@ struct PublishedTrack {
     plain.header.ssrc = ssrc
     plain.header.payloadType = payloadType
     plain.header.sequenceNumber = layers[index].rtxSequence
-    plain.header.extensions.mid = ExtensionTag(mid)
+    plain.header.extensions.mid = taggedPackets > 0 ? ExtensionTag(mid) : nil
     // The repaired stream's RID has an identifier of its own.
-    plain.header.extensions.rid = layers[index].rid.flatMap { ExtensionTag($0) }
+    plain.header.extensions.rid = taggedPackets > 0 ? layers[index].rid.flatMap { ExtensionTag($0) } : nil
     plain.ids.rid = plain.ids.repairedRid
     plain.sent.isRetransmission = true
     return plain

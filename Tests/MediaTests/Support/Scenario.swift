@@ -24,9 +24,11 @@ final class Stage {
   func person(_ name: String) throws -> VirtualPeer { try #require(people[name], "nobody called \(name)") }
 
   func publish(
-    _ name: String, _ kind: MediaKind, codec: CodecProfile = .vp8, layers: [Int] = [2], nack: Bool = true
+    _ name: String, _ kind: MediaKind, codec: CodecProfile = .vp8, layers: [Int] = [2], nack: Bool = true,
+    declared: Bool = true
   ) throws {
-    tracks["\(name).\(kind)"] = call.publish(try person(name), kind, codec: codec, layers: layers, nack: nack)
+    tracks["\(name).\(kind)"] = call.publish(
+      try person(name), kind, codec: codec, layers: layers, nack: nack, declared: declared)
   }
 
   /// `newcomer` joins and subscribes to anna's video while nothing reaches her, for so long; then the way to her is there again.

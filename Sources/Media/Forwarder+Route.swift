@@ -1,0 +1,208 @@
+// Whose a packet is (RFC 8843 §9.2), in this order:
+//
+//   MID ─▶ RID, repaired RID ─▶ SSRC ─▶ payload type of one line alone ─▶ the one line of it that is silent
+//
+// What is found by the first two moves an SSRC; what is guessed by the last two never takes a stream that is still sent.
+
+import Basics
+import Forwarding
+import RTP
+
+extension Forwarder {
+  /// Silence of a stream after which an SSRC without MID and RID takes its place. Sound in silence sends a packet each 400 ms.
+  static let guessSilence = TimeDelta.milliseconds(500)
+
+  /// Finds the encoding of a packet.
+  @inline(__always)
+  mutating func route(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
+  ) -> IncomingRoute? {
+    guard let known = routes.findIncoming(view.ssrc) else {
+      return Demultiplexer.newRoute(view, extensions, bytes, &routes, &self, at: now)
+    }
+    if extensions.rid == nil {
+      guard let mid = extensions.mid, known.tag == 0 || IncomingRoute.pack(bytes, mid) != known.tag else {
+        return known
+      }
+    }
+    return Demultiplexer.confirm(known, view, extensions, bytes, &routes, &self, at: now)
+  }
+
+  /// Takes a new SSRC for an encoding. One that takes another's place begins with numbers and a clock of its own, and so
+  /// does what receivers are sent of it.
+  mutating func adopt(
+    _ route: IncomingRoute, into routes: inout Routes, silent silence: TimeDelta = Encoding.takeOverSilence,
+    at now: Instant
+  ) -> Bool {
+    guard
+      route.isRetransmission
+        || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, silent: silence, at: now),
+      routes.addIncoming(route)
+    else { return false }
+    guard !route.isRetransmission, encodings[route.encoding].encoding.follow(ssrc: route.ssrc) else { return true }
+    routes.dropRepairs(of: route.encoding, except: encodings[route.encoding].encoding.rtxSSRC)
+    encodings[route.encoding].mutedUntil = .min
+    let producer = encodings[route.encoding].producer
+    let layer = Int8(truncatingIfNeeded: encodings[route.encoding].encoding.index)
+    for consumer in producers[producer].consumers where consumers[consumer].consumer.currentLayer == layer {
+      let target = consumers[consumer].consumer.target
+      consumers[consumer].consumer.changeSource(target: target)
+    }
+    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(route.encoding) }
+    return true
+  }
+}
+
+/// Finds tracks for packets whose SSRC says nothing, or says otherwise than their tags.
+enum Demultiplexer {
+  /// A line that has a packet's payload type.
+  private struct Candidate {
+    var line: LineRoute
+    var isRetransmission: Bool
+  }
+
+  /// What a packet is looked for by.
+  private struct Tags {
+    var mid: Range<Int>?
+    var rid: Range<Int>?
+    var isRepair: Bool
+
+    init(_ extensions: ParsedExtensions) {
+      mid = extensions.mid
+      rid = extensions.repairedRid ?? extensions.rid
+      isRepair = extensions.repairedRid != nil
+    }
+  }
+
+  /// An SSRC that is known already bears tags: where these name another line, or layer, it is of that from now on.
+  @inline(never)
+  static func confirm(
+    _ known: IncomingRoute, _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>,
+    _ routes: inout Routes, _ forwarder: inout Forwarder, at now: Instant
+  ) -> IncomingRoute? {
+    let tags = Tags(extensions)
+    if routes.agrees(known.encoding, mid: tags.mid, rid: tags.rid, bytes) {
+      if let mid = tags.mid { routes.note(IncomingRoute.pack(bytes, mid), of: known.ssrc) }
+      return known
+    }
+    guard
+      let named = named(view, tags, bytes, routes, forwarder), named.encoding != known.encoding
+    else { return known }
+    guard
+      named.isRetransmission
+        || forwarder.encodings[named.encoding].encoding.admits(
+          ssrc: named.ssrc, silent: Encoding.takeOverSilence, at: now)
+    else { return nil }
+    routes.forget(known.ssrc)
+    if !known.isRetransmission { forwarder.encodings[known.encoding].encoding.moved(from: known.ssrc) }
+    return forwarder.adopt(named, into: &routes, at: now) ? named : nil
+  }
+
+  /// A place for an SSRC that nobody knows.
+  @inline(never)
+  static func newRoute(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes,
+    _ forwarder: inout Forwarder, at now: Instant
+  ) -> IncomingRoute? {
+    let tags = Tags(extensions)
+    if tags.mid != nil || tags.rid != nil {
+      guard let route = named(view, tags, bytes, routes, forwarder) else { return nil }
+      return forwarder.adopt(route, into: &routes, at: now) ? route : nil
+    }
+    guard !routes.isRetired(view.ssrc), let route = guess(view, routes, forwarder, at: now) else { return nil }
+    return forwarder.adopt(route, into: &routes, silent: Forwarder.guessSilence, at: now) ? route : nil
+  }
+
+  /// The place that MID and RID name. Without a MID, a RID that stands on several lines names none.
+  private static func named(
+    _ view: PacketView, _ tags: Tags, _ bytes: Span<UInt8>, _ routes: Routes, _ forwarder: borrowing Forwarder
+  ) -> IncomingRoute? {
+    var found: IncomingRoute?
+    for line in routes.lines {
+      if let mid = tags.mid, !line.mid.equals(bytes, mid) { continue }
+      guard let (_, format) = forwarder.producers[line.producer].payloads.codec(view.payloadType) else { continue }
+      let place =
+        if let rid = tags.rid { line.encodings.first { $0.rid.equals(bytes, rid) } } else {
+          line.encodings.first { $0.rid.isEmpty } ?? (line.encodings.count == 1 ? line.encodings.first : nil)
+        }
+      guard let place else { continue }
+      if found != nil { return nil }
+      found = IncomingRoute(
+        ssrc: view.ssrc, encoding: place.encoding, isRetransmission: format == .retransmission || tags.isRepair,
+        counts: IntakeClass(line.kind))
+      if tags.mid != nil { break }
+    }
+    return found
+  }
+
+  /// The place of a packet that says nothing but its payload type.
+  private static func guess(
+    _ view: PacketView, _ routes: Routes, _ forwarder: borrowing Forwarder, at now: Instant
+  ) -> IncomingRoute? {
+    var candidates: [Candidate] = []
+    for line in routes.lines {
+      guard let (_, format) = forwarder.producers[line.producer].payloads.codec(view.payloadType) else { continue }
+      candidates.append(Candidate(line: line, isRetransmission: format == .retransmission))
+    }
+    // On several lines: where all the others have gone on since this stream came, it is none of theirs.
+    if candidates.count > 1 {
+      guard routes.stray.ssrc == view.ssrc, now - routes.stray.since >= Forwarder.guessSilence else { return nil }
+      candidates.removeAll { candidate in
+        candidate.isRetransmission
+          || candidate.line.encodings.contains {
+            forwarder.encodings[$0.encoding].encoding.hasArrived(since: routes.stray.since)
+          }
+      }
+    }
+    guard candidates.count == 1, let line = candidates.first?.line, let only = candidates.first else { return nil }
+    guard let encoding = open(line, isRetransmission: only.isRetransmission, forwarder, at: now) else { return nil }
+    return IncomingRoute(
+      ssrc: view.ssrc, encoding: encoding, isRetransmission: only.isRetransmission, counts: IntakeClass(line.kind))
+  }
+
+  /// The encoding of a line that may be an unnamed stream's. Of several without names any that is silent will do, for what they are
+  /// follows from what they bring; of several with names one alone must be.
+  private static func open(
+    _ line: LineRoute, isRetransmission: Bool, _ forwarder: borrowing Forwarder, at now: Instant
+  ) -> EncodingID? {
+    if line.encodings.count == 1 { return line.encodings.first?.encoding }
+    if isRetransmission { return nil }
+    let silent = line.encodings.filter { row in
+      !forwarder.encodings[row.encoding].encoding.hasArrived(since: now - Forwarder.guessSilence)
+    }
+    guard let first = silent.first else { return nil }
+    return first.rid.isEmpty || silent.count == 1 ? first.encoding : nil
+  }
+
+  /// Why a packet finds no track, and whether that is to be told. Not of retransmissions, nor of what an ended track goes on sending.
+  @inline(never)
+  static func stray(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes,
+    _ forwarder: borrowing Forwarder, at now: Instant
+  ) -> StrayStreamReport? {
+    if routes.isRetired(view.ssrc) { return nil }
+    var (lines, isMedia, isNamed) = (0, true, extensions.mid == nil)
+    for line in routes.lines {
+      if let mid = extensions.mid, line.mid.equals(bytes, mid) { isNamed = true }
+      guard let (_, format) = forwarder.producers[line.producer].payloads.codec(view.payloadType) else { continue }
+      lines += 1
+      if format == .retransmission { isMedia = false }
+    }
+    guard routes.stray.note(view.ssrc, isMedia: isMedia, at: now) else { return nil }
+    let isTagged = extensions.mid != nil || extensions.rid != nil
+    let cause: StrayCause =
+      if !isNamed { .unknownMid } else if lines == 0 { .unknownPayloadType } else if lines > 1 && !isTagged {
+        .ambiguous
+      } else { .occupied }
+    return StrayStreamReport(ssrc: view.ssrc, payloadType: view.payloadType, cause: cause)
+  }
+}
+
+extension [UInt8] {
+  /// Whether a part of a packet is this text.
+  func equals(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard range.count == count else { return false }
+    for index in indices where bytes[range.lowerBound + index] != self[index] { return false }
+    return true
+  }
+}
