@@ -193,6 +193,12 @@ public struct Consumer: Sendable {
     conditions.insert(.needsStart)
   }
 
+  /// The layers of its producer have changed places: `places` has the new one of each. What is sent stays the same.
+  public mutating func relabel(_ places: InlineArray<8, Int8>) {
+    if places.indices.contains(Int(target)), places[Int(target)] >= 0 { target = places[Int(target)] }
+    map.relabel(places)
+  }
+
   /// Whether the receiver needs a sender report soon: of a stream that has just begun, or begun anew, it does not know how its clock
   /// stands to others.
   public var wantsReport: Bool { reports < Self.earlyReports }

@@ -12,8 +12,10 @@ public struct Encoding: ~Copyable {
   public var rtxSSRC: UInt32?
   /// The simulcast layer's restriction identifier.
   public let rid: String?
-  /// Position among the encodings of its track.
-  public let index: Int
+  /// Position among the encodings of its track, the lowest first, as far as that is known.
+  public var index: Int
+  /// Of its pictures, as its newest keyframe says it; nil where that is not known.
+  public private(set) var size: PictureSize?
   /// Ticks of the media clock a second.
   public let clockRate: UInt32
   /// The newest packets.
@@ -132,6 +134,7 @@ public struct Encoding: ~Copyable {
     time.restart()
     statistics = ReceptionStatistics()
     senderReport = nil
+    size = nil
     return true
   }
 
@@ -187,9 +190,17 @@ public struct Encoding: ~Copyable {
     guard let found = DependencyDescriptor.parse(descriptor, known: structure) else { return true }
     if let new = found.structure, packet.sequence > structureSequence {
       (structure, structureSequence) = (new, packet.sequence)
+      if let size = new.size { self.size = size }
     }
     packet.info.take(found)
     return true
+  }
+
+  /// Takes from a packet in the cache that begins a keyframe how large its pictures are.
+  @inline(never)
+  public mutating func learnSize(from packet: StoredPacket) {
+    guard let place = cache.place(of: packet.sequence) else { return }
+    if let found = cache.withPayload(at: place, { PictureSize.parse($0, codec: packet.codec) }) { size = found }
   }
 
   /// The publisher says that this SSRC has ended (BYE). What is missing of it never comes, nobody can be asked for a

@@ -137,6 +137,13 @@ public struct PacketCache: ~Copyable {
     entries[slot(packet.sequence)] = entry
   }
 
+  /// The payload at a place, as its publisher sent it.
+  public func withPayload<Result>(at place: Int, _ read: (Span<UInt8>) -> Result) -> Result {
+    let start = entries[place].offset
+    let payload = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(entries[place].length))])
+    return read(payload.assumingMemoryBound(to: UInt8.self).span)
+  }
+
   /// The packet with this unwrapped sequence number, if it is still here.
   public func find(_ sequence: Int64) -> StoredPacket? { place(of: sequence).map { entries[$0] } }
 

@@ -83,6 +83,14 @@ struct SequenceMap: Sendable {
     lastTimestamp = timestamp
   }
 
+  /// The layers of the producer have changed places: `places` has the new one of each.
+  mutating func relabel(_ places: InlineArray<8, Int8>) {
+    for index in segments.indices {
+      let layer = Int(segments[index].layer)
+      if places.indices.contains(layer), places[layer] >= 0 { segments[index].layer = places[layer] }
+    }
+  }
+
   /// The layer being sent; nil before the first packet.
   var currentLayer: Int8? { segmentCount == 0 ? nil : segments[0].layer }
 

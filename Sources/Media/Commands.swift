@@ -153,15 +153,17 @@ public enum WorkerEvent: Sendable {
   /// The first packet of a producer went out to a subscription, for video the start of a keyframe; `timestamp` is its RTP time stamp as
   /// it was sent. Comes again when the subscription is sent another producer.
   case consumerStarted(ConsumerKey, ProducerKey, timestamp: UInt32)
-  /// The subscription is now sent another simulcast layer, counted from 0 for the lowest.
-  case consumerLayer(ConsumerKey, layer: Int)
+  /// The subscription is now sent another simulcast layer, counted from 0 for the lowest; or what it is sent has turned out to be
+  /// another. `encoding` is its place in SDP.
+  case consumerLayer(ConsumerKey, layer: Int, encoding: Int)
   /// The subscription is held back, since the receiver's line does not carry it; or goes on.
   case consumerPaused(ConsumerKey, Bool)
   /// The peer sends more of this than it may, in bits per second of all its tracks together, and what is too much is dropped. Said once
   /// a minute.
   case transportExceeds(TransportKey, IntakeClass, bitsPerSecond: Int)
   /// Which simulcast layers of a track somebody needs, or soon may, counted from 0 for the lowest: its publisher is to send these.
-  case producerLayers(ProducerKey, active: [Int])
+  /// `encodings` are their places in SDP.
+  case producerLayers(ProducerKey, active: [Int], encodings: [Int])
   /// How the connections of some rooms did in the last two seconds.
   case quality([TransportQuality])
   /// The worker of this number has become too busy for newcomers, or can take them again.

@@ -182,6 +182,9 @@ extension Forwarder {
       events.append(.consumerStarted(key, producer, timestamp: rewrite.timestamp))
     }
     consumers[consumer].toldLayer = offered.layer
-    events.append(.consumerLayer(key, layer: Int(offered.layer)))
+    let producer = encodings[offered.encoding].producer
+    events.append(
+      .consumerLayer(
+        key, layer: Int(offered.layer), encoding: producers[producer].declaredPlace(of: offered.encoding)))
   }
 }

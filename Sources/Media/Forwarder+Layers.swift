@@ -1,6 +1,6 @@
 // Which layer of a simulcast track each subscription is sent: the one it wishes for, or the best that arrives.
 //
-//   rates of the layers, four times a second ─▶ arriving, bestLayer ─▶ each consumer's target ─▶ keyframe request
+//   sizes and rates of the layers, four times a second ─▶ their order (LayerOrder) ─▶ arriving, bestLayer ─▶ each consumer's target ─▶ keyframe request
 //   a keyframe of the target ─▶ the consumer switches; until then it goes on with the layer it has
 
 import Basics
@@ -23,6 +23,7 @@ extension Forwarder {
   ) {
     guard producers.contains(id) else { return }
     producers[id].layersScheduled = false
+    Reordering.look(at: id, &self, telling: &events, at: now)
     guard measureLayers(id, at: now) else { return }
     scheduleLayers(id, at: now)
     for consumer in producers[id].consumers { aim(consumer, &transports) }
@@ -50,7 +51,9 @@ extension Forwarder {
     }
     guard producers[id].asked?.update(needed: needed, rates: rates, at: now) == true else { return }
     _ = measureLayers(id, at: now)
-    events.append(.producerLayers(producers[id].key, active: producers[id].asked?.active ?? []))
+    let active = producers[id].asked?.active ?? []
+    let places = active.map { producers[id].declaredPlace(of: producers[id].encodings[$0]) }
+    events.append(.producerLayers(producers[id].key, active: active, encodings: places))
   }
 
   /// Notes which layers arrive and which of them is the best; false when nothing arrives at all.

@@ -109,7 +109,10 @@ extension Forwarder {
   ) {
     if producers[producer].kind == .video {
       encodings[encoding].encoding.layerRates.add(size, packet, at: now)
-      if packet.info.startsKeyframe { encodings[encoding].encoding.keyframeArrived(packet) }
+      if packet.info.startsKeyframe {
+        encodings[encoding].encoding.keyframeArrived(packet)
+        if producers[producer].encodings.count > 1 { encodings[encoding].encoding.learnSize(from: packet) }
+      }
     }
     if producers[producer].isMuted || packet.sequence <= encodings[encoding].mutedUntil {
       drops.count(.muted)
@@ -137,7 +140,8 @@ enum UnknownPayload {
   ) {
     forwarder.drops.count(.unknownPayloadType)
     let transport = forwarder.encodings[route.encoding].transport
-    guard !route.isRetransmission, !forwarder.encodings[route.encoding].encoding.hasBegun, transports.contains(transport),
+    guard !route.isRetransmission, !forwarder.encodings[route.encoding].encoding.hasBegun,
+      transports.contains(transport),
       transports[transport].routes.stray.note(view.ssrc, isMedia: true, at: now)
     else { return }
     let report = StrayStreamReport(ssrc: view.ssrc, payloadType: view.payloadType, cause: .unknownPayloadType)

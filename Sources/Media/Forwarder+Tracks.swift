@@ -27,6 +27,7 @@ extension Forwarder {
             clockRate: parameters.kind == .video ? 90_000 : 48_000, nack: parameters.nack),
           producer: id, transport: transport))
       producers[id].encodings.append(encodingID)
+      producers[id].declared.append(encodingID)
       line.encodings.append((Array((encoding.rid ?? "").utf8), encodingID))
     }
     return line
@@ -37,7 +38,7 @@ extension Forwarder {
     _ id: ProducerID, _ parameters: ReceiveParameters, _ routes: inout Routes, at now: Instant
   ) {
     producers[id].payloads = PayloadTable(parameters.payloads)
-    for (encoding, new) in zip(producers[id].encodings, parameters.encodings) {
+    for (encoding, new) in zip(producers[id].declared, parameters.encodings) {
       announce(new, of: encoding, &routes, at: now)
     }
   }

@@ -34,6 +34,12 @@ struct PublisherLayers: Sendable {
   /// All layers are sent.
   init(count: Int, at now: Instant) { layers = Array(repeating: Layer(neededAt: now), count: count) }
 
+  /// They have changed places; `order` has those of before.
+  mutating func reorder(_ order: [Int]) {
+    let old = layers
+    if order.count == old.count { layers = order.map { old[$0] } }
+  }
+
   /// Whether one of them is paused, or awaited.
   private(set) var isWaiting = false
 

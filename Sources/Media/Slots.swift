@@ -38,7 +38,11 @@ struct ProducerSlot: ~Copyable {
   /// `Publisher.key`.
   let publisher: UInt64
   let canonicalName: [UInt8]
+  /// The lowest first, as far as that is known.
   var encodings: [EncodingID] = []
+  /// The same in the order of SDP.
+  var declared: [EncodingID] = []
+  var order = LayerOrder()
   var consumers: [ConsumerID] = []
   var isMuted = false
   /// How loud it is; known where a room hears the loudest alone.

@@ -29,6 +29,8 @@ public struct DependencyStructure: Sendable, Equatable {
   public var decodeTargets: Int
   /// 0 … `decodeTargets`.
   public var chains: Int
+  /// Of the highest spatial layer, where it says so.
+  public var size: PictureSize?
 }
 
 /// The dependency descriptor of one packet.
@@ -103,7 +105,7 @@ extension DependencyStructure {
       // What each frame is to each decode target: not needed to see what it refers to.
       reader.skip(2 * structure.templates.count * structure.decodeTargets, bytes),
       structure.readReferences(&reader, bytes), structure.readChains(&reader, bytes),
-      structure.skipResolutions(&reader, bytes)
+      structure.readSizes(&reader, bytes)
     else { return nil }
     return structure
   }
@@ -152,10 +154,15 @@ extension DependencyStructure {
     return reader.skip(4 * templates.count * count, bytes)
   }
 
-  private func skipResolutions(_ reader: inout BitReader, _ bytes: Span<UInt8>) -> Bool {
+  /// For each spatial layer |width − 1 (16)|height − 1 (16)|.
+  private mutating func readSizes(_ reader: inout BitReader, _ bytes: Span<UInt8>) -> Bool {
     guard let present = reader.read(1, bytes) else { return false }
     guard present == 1, let highest = templates.map(\.spatialLayer).max() else { return true }
-    return reader.skip(32 * (Int(highest) + 1), bytes)
+    guard reader.skip(32 * Int(highest), bytes), let width = reader.read(16, bytes),
+      let height = reader.read(16, bytes)
+    else { return false }
+    size = PictureSize(Int(width) + 1, Int(height) + 1)
+    return true
   }
 }
 

@@ -224,10 +224,11 @@ struct ConferenceLoop: ~Copyable {
       apply(.excess(connection.seat, connection.id, Excess(kind), bitsPerSecond: limit))
     case .consumerStarted(let key, let producer, let timestamp):
       apply(.subscription(SubscriptionID(key.value), .started(TrackID(producer.value), timestamp: timestamp)))
-    case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
+    case .consumerLayer(let key, let layer, let encoding): layerChanged(SubscriptionID(key.value), layer, encoding)
     case .consumerPaused(let key, let isPaused):
       apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
-    case .producerLayers(let key, let layers): apply(.trackLayers(TrackID(key.value), layers))
+    case .producerLayers(let key, let layers, let encodings):
+      apply(.trackLayers(TrackID(key.value), layers))
     case .overload(let worker, let isOverloaded):
       director.placement.setOverloaded(isOverloaded, worker: worker)
       apply(.mediaLoad(director.placement.mediaLoad))
@@ -250,11 +251,11 @@ struct ConferenceLoop: ~Copyable {
   }
 
   /// Only simulcast tracks have layers worth telling of.
-  private mutating func layerChanged(_ id: SubscriptionID, _ layer: Int) {
+  private mutating func layerChanged(_ id: SubscriptionID, _ layer: Int, _ encoding: Int) {
     guard let track = core.track(of: id).flatMap({ director.tracks[$0] }),
-      track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(layer)
+      track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(encoding)
     else { return }
-    let told = Layer(definition: track.layers.definition(of: layer), rid: track.parameters.encodings[layer].rid)
+    let told = Layer(definition: track.layers.definition(of: layer), rid: track.parameters.encodings[encoding].rid)
     apply(.subscription(id, .layer(told)))
   }
 }
@@ -277,7 +278,8 @@ extension StrayStreamReport {
   var sentence: String {
     switch cause {
     case .unknownMid: "Packets of SSRC \(ssrc) bear a MID that is no published track's."
-    case .unknownPayloadType: "Packets of SSRC \(ssrc) have payload type \(payloadType), which no answer of the server has."
+    case .unknownPayloadType:
+      "Packets of SSRC \(ssrc) have payload type \(payloadType), which no answer of the server has."
     case .ambiguous:
       "Packets of SSRC \(ssrc) say by no MID, no RID and no a=ssrc which track they are of, and several have payload type \(payloadType)."
     case .occupied:

@@ -15,7 +15,7 @@ enum LayerScenarios {
   static func told(_ stage: Stage, _ name: String, _ track: String = "anna.video") throws -> [Int] {
     let consumer = try stage.consumer(name, track)
     return stage.call.events.compactMap {
-      if case .consumerLayer(consumer, let layer) = $0.event { layer } else { nil }
+      if case .consumerLayer(consumer, let layer, _) = $0.event { layer } else { nil }
     }
   }
 

@@ -100,7 +100,7 @@ struct PausedLayersTests {
     }
 
     var told: [[Int]] {
-      call.events.compactMap { if case .producerLayers(picture, let active) = $0.event { active } else { nil } }
+      call.events.compactMap { if case .producerLayers(picture, let active, _) = $0.event { active } else { nil } }
     }
 
     /// Runs, and does what was told after 50 ms.
@@ -184,7 +184,7 @@ struct PausedLayersTests {
     let anna = try call.join("anna")
     let picture = call.publish(anna, .video, layers: [2], pausesLayers: true)
     call.run(.seconds(30))
-    let isTold = call.events.contains { if case .producerLayers(picture, _) = $0.event { true } else { false } }
+    let isTold = call.events.contains { if case .producerLayers(picture, _, _) = $0.event { true } else { false } }
     #expect(!isTold)
   }
 }

@@ -29,7 +29,7 @@ enum SimulcastScenarios {
         stage.expectCleanStreams()
         let consumer = try stage.consumer("bert", "anna.video")
         let told = stage.call.events.compactMap {
-          if case .consumerLayer(consumer, let layer) = $0.event { layer } else { nil }
+          if case .consumerLayer(consumer, let layer, _) = $0.event { layer } else { nil }
         }
         #expect(told == stream.layers.map(Int.init))
       }

@@ -36,7 +36,7 @@ import Testing
     templates: [
       .init(), .init(references: 1 << 3), .init(temporalLayer: 1, references: 1 << 1),
       .init(temporalLayer: 1, references: 1), .init(temporalLayer: 2, references: 0b11),
-    ], decodeTargets: 3, chains: 1)
+    ], decodeTargets: 3, chains: 1, size: PictureSize(640, 360))
 
   @Test func theStructureComesWithTheKeyframe() throws {
     let found = try #require(Self.parse(Self.bytes(Self.key), known: nil))

@@ -125,7 +125,8 @@ private final class Stage: Sendable {
     stage.report([
       .consumerStarted(consumer, ProducerKey(0), timestamp: 0), .consumerPaused(consumer, true),
       .consumerPaused(consumer, true),
-      .consumerPaused(consumer, false), .consumerLayer(consumer, layer: 1), .consumerPaused(ConsumerKey(999), true),
+      .consumerPaused(consumer, false), .consumerLayer(consumer, layer: 1, encoding: 1),
+      .consumerPaused(ConsumerKey(999), true),
     ])
     let expected: [Event] = [
       .subscriptionStarted(SubscriptionEvent(subscriptionId: name)),
@@ -138,7 +139,7 @@ private final class Stage: Sendable {
 
     #expect(stage.commands.pausing == [true])
     let producer = try #require(stage.commands.producers.first?.key)
-    stage.report([.producerLayers(producer, active: [0])])
+    stage.report([.producerLayers(producer, active: [0], encodings: [0])])
     let asked = Event.trackLayers(
       TrackLayersEvent(trackId: "\(TrackID(producer.value))", layers: [0]))
     #expect(await eventually { stage.events(on: 1).last == asked })

@@ -29,6 +29,8 @@ struct SendLayer {
   var packetsPerFrame: Int
   var packetSize: Int
   var isActive = true
+  /// Pixels of a line of its pictures, as keyframes say it; 0 for one that does not say.
+  var width: UInt16 = 0
   /// Packets that a keyframe has more than other frames.
   var keyframeExtra = 2
   /// Packets that a picture of the base layer of time has more than others.
@@ -130,7 +132,8 @@ struct PublishedTrack {
     if kind == .audio { header.extensions.audioLevel = AudioLevel(level: level, voice: level < 60) }
     let size = stamp.index + 1 == stamp.count ? layers[index].packetSize - 50 : layers[index].packetSize
     let body = TestPayload.make(
-      codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size)
+      codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size,
+      width: layers[index].width)
     var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
     if codec == .av1 { plain.descriptor = Descriptor.make(stamp) }
     layers[index].history[layers[index].sequence] = plain
