@@ -91,6 +91,8 @@ public struct PublishNegotiation: Sendable {
   private let sessionID: UInt64
   private var state: State
   private var commits: UInt64 = 0
+  /// Layers that the publisher was asked to pause, by their lines.
+  private var paused: [String: Set<String>] = [:]
 
   /// A seat's publish side before its first offer. `sessionID` goes into the `o=` line (any number below 2^63).
   public init(options: PublishOptions = PublishOptions(), transport: LocalTransport, sessionID: UInt64) {
@@ -118,7 +120,7 @@ public struct PublishNegotiation: Sendable {
     } catch {
       throw NegotiationError("The offer is not valid SDP: \(error).")
     }
-    var round = PublishRound(options: options, local: local, before: state, offer: description)
+    var round = PublishRound(options: options, local: local, before: state, paused: paused, offer: description)
     try round.checkIdentity()
     try round.checkShape()
     try round.check(announced: tracks)
@@ -134,6 +136,8 @@ public struct PublishNegotiation: Sendable {
     guard prepared.basis == commits else { return false }
     state = prepared.next
     commits += 1
+    let ended = prepared.removed + prepared.added.map(\.mid)
+    for mid in ended { paused[mid] = nil }
     return true
   }
 
@@ -141,7 +145,11 @@ public struct PublishNegotiation: Sendable {
   /// track for it again; lines without a track are left as they are.
   public mutating func endTrack(mid: String) {
     for index in state.lines.indices where state.lines[index].mid == mid { state.lines[index].track = nil }
+    paused[mid] = nil
   }
+
+  /// The publisher of a line's track is asked to pause these layers (rids), and to send all others. Answers keep them paused.
+  public mutating func pause(_ rids: Set<String>, mid: String) { paused[mid] = rids.isEmpty ? nil : rids }
 
   /// Tracks published now, in the order of their lines.
   public var tracks: [ReceiveParameters] { state.lines.compactMap(\.track) }

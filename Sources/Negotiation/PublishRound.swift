@@ -21,6 +21,8 @@ struct PublishRound {
   let options: PublishOptions
   let local: LocalTransport
   let before: PublishNegotiation.State
+  /// Layers that the publisher was asked to pause, by their lines.
+  let paused: [String: Set<String>]
   let offer: SessionDescription
   private(set) var declined: [DeclinedLine] = []
   private var announced: [String: MediaKind] = [:]
@@ -32,11 +34,13 @@ struct PublishRound {
   private var bundle = BundleClaims()
 
   init(
-    options: PublishOptions, local: LocalTransport, before: PublishNegotiation.State, offer: SessionDescription
+    options: PublishOptions, local: LocalTransport, before: PublishNegotiation.State, paused: [String: Set<String>],
+    offer: SessionDescription
   ) {
     self.options = options
     self.local = local
     self.before = before
+    self.paused = paused
     self.offer = offer
     published = Set(before.lines.compactMap(\.track?.mid))
     credentials = before.credentials
@@ -117,7 +121,10 @@ struct PublishRound {
     if let reason = OfferShape.refusal(of: line, in: offer, isFirst: isFirst) { return decline(line, reason) }
     guard let kind = MediaKind(line.type) else { return .rejected }
     bundle.begin()
-    guard let received = ReceivedLine(line, kind: kind, options: options, session: offer, &bundle) else {
+    guard
+      let received = ReceivedLine(
+        line, kind: kind, options: options, session: offer, paused: paused[mid] ?? [], &bundle)
+    else {
       let clashes = bundle.leftOut.map { " \($0)" }.joined()
       return decline(line, "No codec of the line is one the server takes.\(clashes)", code: .noCommonCodec)
     }

@@ -9,16 +9,17 @@ struct ReceivedLine {
   /// The answer's line, without direction and transport.
   let answer: MediaDescription
 
-  /// Nil when no codec of the line is one the server takes. What clashes with other lines of the `bundle` is left out.
+  /// Nil when no codec of the line is one the server takes. `paused`: layers that the server has asked for a pause of. What clashes with other lines of the `bundle` is left out.
   init?(
     _ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription,
-    _ bundle: inout BundleClaims
+    paused: Set<String>, _ bundle: inout BundleClaims
   ) {
     let chosen = offered.payloads(of: kind, in: options.codecs, &bundle)
     guard !chosen.isEmpty, let mid = offered.mid else { return nil }
     let (extensions, ids) = KnownExtension.accepted(
       of: session.extensions + offered.rtp.extensions, for: kind, codec: chosen.first?.codec, in: &bundle)
-    let layers = Layers(offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options, &bundle)
+    let layers = Layers(
+      offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options, paused: paused, &bundle)
     // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
     // the server's receiver reports.
     let feedback: [Feedback] = (ids.transportSequence != 0 ? [.transportCC] : []) + [.fir, .nack, .pli]
@@ -50,20 +51,25 @@ private struct Layers {
 
   init(
     _ streams: StreamAttributes, hasRIDs: Bool, payloads: [PayloadMapping], options: PublishOptions,
-    _ bundle: inout BundleClaims
+    paused: Set<String>, _ bundle: inout BundleClaims
   ) {
-    if options.simulcast, hasRIDs { takeRIDs(streams, payloads, limit: options.maxEncodings) }
+    if options.simulcast, hasRIDs { takeRIDs(streams, payloads, paused, limit: options.maxEncodings) }
     if encodings.isEmpty { takeSources(streams, limit: options.simulcast ? options.maxEncodings : 1, &bundle) }
     if encodings.isEmpty { encodings = [EncodingParameters()] }
   }
 
   /// Layers stand in the order of `a=simulcast`, which is the sender's preference (RFC 8853 §5.2): browsers write it in
-  /// the order of `sendEncodings`, lowest first by custom.
-  private mutating func takeRIDs(_ streams: StreamAttributes, _ payloads: [PayloadMapping], limit: Int) {
+  /// the order of `sendEncodings`, lowest first by custom. Where all of them say how large they are, they stand in that order.
+  private mutating func takeRIDs(
+    _ streams: StreamAttributes, _ payloads: [PayloadMapping], _ paused: Set<String>, limit: Int
+  ) {
     let offered = streams.rids.filter(\.sends)
     let wanted: [[String]]
+    // What is not sent for now is not asked for by the answer either (RFC 8853 §5.3).
+    var resting = paused
     if let simulcast = streams.simulcast {
       wanted = simulcast.send.map { $0.map(\.rid) }
+      resting.formUnion(simulcast.send.joined().filter(\.isPaused).map(\.rid))
     } else {
       wanted = offered.count == 1 ? [[offered[0].id]] : []
     }
@@ -76,7 +82,12 @@ private struct Layers {
       encodings.append(EncodingParameters(rid: rid.id))
     }
     if streams.simulcast != nil, !rids.isEmpty {
-      simulcast = Simulcast(receive: rids.map { [Simulcast.Alternative(rid: $0.id)] })
+      simulcast = Simulcast(
+        receive: rids.map { [Simulcast.Alternative(rid: $0.id, isPaused: resting.contains($0.id))] })
+    }
+    let sizes = rids.map(\.mostPixels)
+    if sizes.allSatisfy({ $0 != nil }) {
+      encodings = encodings.indices.sorted { (sizes[$0] ?? 0, $0) < (sizes[$1] ?? 0, $1) }.map { encodings[$0] }
     }
   }
 
@@ -104,5 +115,16 @@ private struct Layers {
       let repairs = rtx[ssrc].flatMap { bundle.claim(source: $0) ? $0 : nil }
       encodings.append(EncodingParameters(ssrc: isOwn ? ssrc : nil, rtxSSRC: repairs))
     }
+  }
+}
+
+extension RestrictionID {
+  /// How many pixels a picture has at most (RFC 8851 §5); nil where that is not said.
+  fileprivate var mostPixels: Int? {
+    func value(_ name: String) -> Int? {
+      restrictions.first { $0.name == name }?.value.flatMap { Int($0) }.flatMap { (1...65_535).contains($0) ? $0 : nil }
+    }
+    if let width = value("max-width"), let height = value("max-height") { return width * height }
+    return restrictions.first { $0.name == "max-fs" }?.value.flatMap { Int($0) }
   }
 }

@@ -228,6 +228,7 @@ struct ConferenceLoop: ~Copyable {
     case .consumerPaused(let key, let isPaused):
       apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
     case .producerLayers(let key, let layers, let encodings):
+      director.setActive(encodings, of: TrackID(key.value))
       apply(.trackLayers(TrackID(key.value), layers))
     case .overload(let worker, let isOverloaded):
       director.placement.setOverloaded(isOverloaded, worker: worker)

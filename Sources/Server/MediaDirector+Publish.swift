@@ -116,6 +116,14 @@ extension MediaDirector {
     send(.setMuted(ProducerKey(track.rawValue), muted), to: connection.worker)
   }
 
+  /// Which layers the publisher of a track is asked to send from now on, by their places in SDP. Answers keep the others paused.
+  mutating func setActive(_ encodings: [Int], of track: TrackID) {
+    guard let entry = tracks[track] else { return }
+    let resting = entry.parameters.encodings.indices.filter { !encodings.contains($0) }
+    connections[entry.connection]?.publish?.pause(
+      Set(resting.compactMap { entry.parameters.encodings[$0].rid }), mid: entry.parameters.mid)
+  }
+
   mutating func closeTrack(_ track: TrackID) {
     guard let entry = tracks.removeValue(forKey: track), let connection = connections[entry.connection] else { return }
     let mid = entry.parameters.mid

@@ -297,7 +297,7 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
   @Test func pausedLayersAndAlternatives() throws {
     let (encodings, streams) = try layers(Self.three)
     #expect(encodings.map(\.rid) == ["l", "m", "h"])
-    #expect(streams.simulcast == Simulcast(receive: ["l", "m", "h"].map { [.init(rid: $0)] }))
+    #expect(streams.simulcast == Simulcast(receive: ["l", "m", "h"].map { [.init(rid: $0, isPaused: $0 == "l")] }))
     #expect(streams.rids.allSatisfy { !$0.sends })
   }
 
