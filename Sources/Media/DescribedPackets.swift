@@ -5,6 +5,13 @@ import Forwarding
 import RTP
 
 enum DescribedPackets {
+  /// What is known of a payload that cannot be read, as one that is encrypted from end to end: that its descriptor will say it. Nil where
+  /// there is none.
+  @inline(never)
+  static func unread(_ codec: CodecProfile, _ extensions: ParsedExtensions) -> PayloadInfo? {
+    codec == .av1 && extensions.dependencyDescriptor != nil ? PayloadInfo() : nil
+  }
+
   /// Stores a packet of `size` bytes with its descriptor and lets it be forwarded. One whose frame number fits to nothing is dropped.
   @inline(never)
   static func accept(

@@ -58,10 +58,14 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
-    else {
+    let said = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    guard var info = said ?? DescribedPackets.unread(codec, extensions) else {
       drops.count(.malformed)
       return
+    }
+    // What stands beside the payload can be read where that is encrypted, and decides.
+    if codec == .av1, let range = extensions.dependencyDescriptor {
+      info.startsKeyframe = DependencyDescriptor.beginsSequence(bytes.span, range)
     }
     var packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,

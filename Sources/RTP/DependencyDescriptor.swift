@@ -46,6 +46,12 @@ public struct DependencyDescriptor: Sendable, Equatable {
   /// The structure that the packet brings, for it and those behind it.
   public var structure: DependencyStructure?
 
+  /// Whether the descriptor of a packet, at `range` of `bytes`, says that a coded video sequence begins here: it brings a structure, which
+  /// keyframes alone do.
+  public static func beginsSequence(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    range.count > 3 && bytes[range.lowerBound] & 0x80 != 0 && bytes[range.lowerBound + 3] & 0x80 != 0
+  }
+
   /// Reads a descriptor. `known` is the structure that came last. Nil where it is malformed, or names a template that is not known.
   public static func parse(_ bytes: Span<UInt8>, known: DependencyStructure?) -> DependencyDescriptor? {
     guard bytes.count >= 3 else { return nil }

@@ -85,6 +85,10 @@ struct PublishedTrack {
   var taggedPackets: UInt32 = 50
   /// Whether a MID is among the tags.
   var tagsMid = true
+  /// Stands for the first byte of each payload, as encryption from end to end would put one there.
+  var garbled: UInt8?
+  /// Whether its AV1 comes with dependency descriptors.
+  var describes = true
   /// Sent instead of its codec's.
   var payloadType: UInt8?
   var next = Instant.distantFuture
@@ -135,7 +139,8 @@ struct PublishedTrack {
       codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size,
       width: layers[index].width)
     var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
-    if codec == .av1 { plain.descriptor = Descriptor.make(stamp) }
+    if codec == .av1 && describes { plain.descriptor = Descriptor.make(stamp) }
+    if let garbled { plain.body[0] = garbled }
     layers[index].history[layers[index].sequence] = plain
     if redundancy > 0 { addRedundancy(to: &plain, index) }
     layers[index].history[layers[index].sequence &- 600] = nil

@@ -123,11 +123,16 @@ struct ReceivedStream {
       if isRTX { repeats += 1 } else { duplicates += 1 }
       return
     }
-    let info =
+    let extensions = ParsedExtensions(bytes.span, view, ids: Agreed.subscriberExtensions)
+    let descriptor = extensions.dependencyDescriptor
+    let said =
       payload.isEmpty
       ? PayloadInfo() : PayloadInfo.parse(bytes[payload].span, codec: mapping.codec, marker: view.marker)
-    guard let info else { return unexpected.append("payload that does not parse") }
-    let extensions = ParsedExtensions(bytes.span, view, ids: Agreed.subscriberExtensions)
+    guard var info = said ?? (descriptor == nil ? nil : PayloadInfo()) else {
+      return unexpected.append("payload that does not parse")
+    }
+    // Where there is one, what is encrypted need not be read. Keyframes alone have more than three bytes of it.
+    if let descriptor { info.startsKeyframe = descriptor.count > 3 }
     let offset = payload.lowerBound + TestPayload.stampOffset(mapping.codec)
     packets[number] = ReceivedPacket(
       timestamp: view.timestamp, marker: view.marker, payloadType: view.payloadType, codec: mapping.codec, info: info,
