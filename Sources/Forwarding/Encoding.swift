@@ -24,6 +24,8 @@ public struct Encoding: ~Copyable {
   public var nacks = NackTracker()
   /// Requests to the publisher for a keyframe.
   public var keyframes = KeyframeThrottle()
+  /// When the newest keyframe came.
+  public internal(set) var keyframeAt = Instant(nanoseconds: .min / 64)
   /// Where the newest keyframe begins.
   var keyframe: NewestKeyframe?
   /// Loss and jitter for receiver reports.
@@ -217,6 +219,16 @@ public struct Encoding: ~Copyable {
   public mutating func handle(senderReport ntp: UInt64, rtp: UInt32, at now: Instant) {
     senderReport = SenderReport(ntp: ntp, rtp: time.kept(rtp), arrival: now)
     statistics.senderReport(middleNTP: UInt32(truncatingIfNeeded: ntp >> 16), at: now)
+  }
+
+  /// A publisher that has sent no report for so long sends none.
+  static let reportPatience = TimeDelta.seconds(3)
+
+  /// The time stamp of now, as those of packets are kept, where the publisher sends no reports: by its packets that came earliest. Nil
+  /// where it does, or may still.
+  public mutating func timestampWithoutReports(at now: Instant) -> UInt32? {
+    guard senderReport == nil else { return nil }
+    return statistics.timestamp(after: Self.reportPatience, clockRate: clockRate, at: now).map { time.kept($0) }
   }
 
   /// What to subtract from this encoding's time stamps to get those of a clock common to all layers of the

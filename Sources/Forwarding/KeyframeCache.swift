@@ -42,6 +42,7 @@ extension Encoding {
   /// that is whole in time is shown, and receivers that follow the stream would go on asking for it.
   public mutating func keyframeArrived(_ packet: StoredPacket) {
     keyframes.keyframeArrived()
+    keyframeAt = packet.arrival
     if keyframe == nil { keyframe = NewestKeyframe(sequence: packet.sequence, timestamp: packet.timestamp) }
     keyframe?.take(packet)
   }

@@ -7,8 +7,9 @@ import STUN
 
 /// Answers one peer's connectivity checks and knows where to send media. Time and bytes come in as arguments.
 ///
-/// A new address becomes the selected one by an authentic check with USE-CANDIDATE: the latest nomination counts. Before the
-/// first one media may go where the DTLS handshake came about (`begin`).
+/// A new address becomes the selected one by an authentic check with USE-CANDIDATE. Of a peer that nominates once for all (`ice2`) or
+/// anew as it likes (`renomination`) the latest counts. Any other may nominate all that it checks (aggressive nomination, RFC 5245
+/// §8.1.1.2): of these the one of the highest PRIORITY. Before the first one media may go where the DTLS handshake came about (`begin`).
 public struct ICELiteAgent: ~Copyable {
   /// What a reply buffer must hold at least.
   public static let replyCapacity = 128
@@ -27,6 +28,10 @@ public struct ICELiteAgent: ~Copyable {
   public private(set) var selected: SocketAddress?
   /// Silence on a path that carries media after which consent expires.
   public var consentTimeout: TimeDelta
+  /// Whether the peer may nominate what it does not mean to use.
+  private var nominatesAll = false
+  /// PRIORITY of the check that nominated the selected address.
+  private var selectedPriority: UInt32 = 0
   private var current: ICEGeneration
   private var pending: ICEGeneration?
   private var validated: [ValidatedAddress] = []
@@ -59,7 +64,10 @@ public struct ICELiteAgent: ~Copyable {
 
   /// Tells the peer's fragment, of the newest generation. May come after its first checks: until then any sender's fragment is
   /// taken. An agent that sends no checks has no use for the password.
-  public mutating func setRemote(ufrag: String) {
+  ///
+  /// `nominatesAll`: its description says neither `ice2` nor `renomination`.
+  public mutating func setRemote(ufrag: String, nominatesAll: Bool = false) {
+    self.nominatesAll = nominatesAll
     if pending != nil {
       pending?.remoteUfrag = Array(ufrag.utf8)
     } else {
@@ -186,7 +194,7 @@ public struct ICELiteAgent: ~Copyable {
     // A lite agent has no tie-breaker to win with: its peer must take the controlling role (RFC 8445 §7.3.1.1).
     if view.iceControlled != nil { return refuse(view, 487, .roleConflict, isAuthentic: true, &reply) }
     guard let length = accept(view, source, &reply) else { return .ignored(.noRoom) }
-    return .reply(length: length, note(source, isNominated: view.useCandidate, at: now))
+    return .reply(length: length, note(source, view, at: now))
   }
 
   /// Whether the message is for the pending generation (true) or the current one (false); nil when for neither.
@@ -199,20 +207,28 @@ public struct ICELiteAgent: ~Copyable {
   private mutating func adoptPending() {
     guard let generation = pending.take() else { return }
     current = generation
+    selectedPriority = 0
     validated.removeAll(keepingCapacity: true)
   }
 
   /// Remembers an authentic check and says what it changes.
-  private mutating func note(_ source: SocketAddress, isNominated: Bool, at now: Instant) -> ICEEvent? {
+  private mutating func note(_ source: SocketAddress, _ view: MessageView, at now: Instant) -> ICEEvent? {
     remember(source, at: now)
+    let priority = view.priority ?? 0
     guard let old = selected else {
-      return isNominated || hasExpired ? select(source, at: now) : nil
+      guard view.useCandidate || hasExpired else { return nil }
+      selectedPriority = priority
+      return select(source, at: now)
     }
     if source == old {
       lastHeard = now
+      if view.useCandidate { selectedPriority = priority }
       return nil
     }
-    return isNominated || isStale(at: now) ? move(from: old, to: source, at: now) : nil
+    let isNominated = view.useCandidate && (!nominatesAll || priority >= selectedPriority)
+    guard isNominated || isStale(at: now) else { return nil }
+    selectedPriority = priority
+    return move(from: old, to: source, at: now)
   }
 
   /// The first address, or the first since consent expired.

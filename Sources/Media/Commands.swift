@@ -58,12 +58,17 @@ public struct RemoteTransport: Sendable, Equatable {
   public var fingerprints: [CertificateFingerprint]
   /// Which end of the handshake the server is.
   public var role: DTLSRole
+  /// Whether it may nominate paths that it does not mean to use (`ICELiteAgent.setRemote`).
+  public var nominatesAll: Bool
 
   /// All of it.
-  public init(credentials: ICECredentials, fingerprints: [CertificateFingerprint], role: DTLSRole) {
+  public init(
+    credentials: ICECredentials, fingerprints: [CertificateFingerprint], role: DTLSRole, nominatesAll: Bool = false
+  ) {
     self.credentials = credentials
     self.fingerprints = fingerprints
     self.role = role
+    self.nominatesAll = nominatesAll
   }
 }
 

@@ -111,13 +111,35 @@ extension Forwarder {
     encodings[id].encoding.replay(after: encodings[id].mutedUntil)
   }
 
-  /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows. Where it waits for what its
-  /// client wished to see, that costs what the wish does: else it would ask for nothing.
+  /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows; beyond that its wish is put
+  /// off, and holds until it is heard or a keyframe has come. Where it waits for what its client wished to see, that costs what the wish
+  /// does: else it would ask for nothing.
   mutating func keyframeWanted(by id: ConsumerID, _ transports: inout Transports, at now: Instant) {
-    guard consumers[id].keyframeWishes.take(at: now) == nil else {
+    if consumers[id].wishWaits != nil { return }
+    if let wait = consumers[id].keyframeWishes.take(at: now) {
       drops.count(.tooManyRequests)
+      consumers[id].wishWaits = now
+      deadlines.push(now + .milliseconds(Int(clamping: wait)), .wish(id))
       return
     }
+    hear(id, &transports, at: now)
+  }
+
+  /// A wish that was put off is heard, unless what the receiver is sent has had a keyframe since.
+  mutating func wishAgain(_ id: ConsumerID, _ transports: inout Transports, at now: Instant) {
+    guard consumers.contains(id), let since = consumers[id].wishWaits else { return }
+    consumers[id].wishWaits = nil
+    guard let producer = consumers[id].producer, !consumers[id].isStopped else { return }
+    let layer = Int(consumers[id].consumer.currentLayer ?? consumers[id].consumer.target)
+    if producers[producer].encodings.indices.contains(layer), !consumers[id].consumer.awaitsKeyframe,
+      encodings[producers[producer].encodings[layer]].encoding.keyframeAt > since
+    {
+      return
+    }
+    keyframeWanted(by: id, &transports, at: now)
+  }
+
+  private mutating func hear(_ id: ConsumerID, _ transports: inout Transports, at now: Instant) {
     if consumers[id].owesKeyframe {
       KeyframeCharge.ask(for: id, &self, &transports, at: now)
     } else {

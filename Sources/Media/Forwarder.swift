@@ -17,6 +17,8 @@ struct Forwarder: ~Copyable {
     case speakers(RoomID)
     /// A consumer may begin with what is in the cache.
     case replay(ConsumerID)
+    /// What a receiver could not decode some time ago may be asked for again.
+    case wish(ConsumerID)
     /// A packet that was sent again is to be sent once more.
     case copy(ConsumerID, sequence: UInt16)
   }

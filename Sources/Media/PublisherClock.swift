@@ -58,7 +58,13 @@ struct PublisherClock {
   /// another one at `arrival`. `origin` is NTP time at the origin of the server's clock.
   func serverTime(of ntp: UInt64, arrival: Instant, elapsed: UInt64, origin: TimeDelta) -> UInt64? {
     guard let lead, arrival >= since else { return nil }
-    let time = Self.nanoseconds(ntp) &+ lead &+ origin.nanoseconds &+ Int64(clamping: elapsed)
+    return Self.ntp(Self.nanoseconds(ntp) &+ lead &+ origin.nanoseconds &+ Int64(clamping: elapsed))
+  }
+
+  /// The server's NTP time.
+  static func serverTime(at now: Instant, origin: TimeDelta) -> UInt64 { ntp(now.nanoseconds &+ origin.nanoseconds) }
+
+  private static func ntp(_ time: Int64) -> UInt64 {
     let (seconds, rest) = UInt64(clamping: time).quotientAndRemainder(dividingBy: 1_000_000_000)
     return seconds << 32 | (rest << 32) / 1_000_000_000
   }

@@ -84,7 +84,7 @@ struct RTCPWriter {
 
   /// The publisher's clock pair, moved on to now, into the consumer's numbering and to the server's clock, so that its receiver can
   /// play the tracks of one participant in step, and goes on doing so when the consumer's track is exchanged for another participant's.
-  /// Nothing before the publisher's first report. `origin` is NTP time at the origin of the server's clock.
+  /// Nothing before the publisher's first report, or before it is clear that it sends none. `origin` is NTP time at the origin of the server's clock.
   mutating func appendSenderReport(
     _ id: ConsumerID, _ forwarder: inout Forwarder, _ transports: inout Transports, origin: TimeDelta, at now: Instant
   ) {
@@ -93,15 +93,8 @@ struct RTCPWriter {
       layer >= 0, Int(layer) < forwarder.producers[producer].encodings.count
     else { return }
     let encoding = forwarder.producers[producer].encodings[Int(layer)]
-    guard let report = forwarder.encodings[encoding].encoding.senderReport else { return }
-    let publisher = forwarder.producers[producer].transport
-    guard transports.contains(publisher) else { return }
-    let clock = transports[publisher].reporting.clock
-    let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
-    let ticks = UInt32(
-      truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)
-    guard let ntp = clock.serverTime(of: report.ntp, arrival: report.arrival, elapsed: elapsed, origin: origin),
-      let timestamp = forwarder.consumers[id].consumer.outgoingTimestamp(of: report.rtp &+ ticks, layer: layer)
+    guard let (ntp, rtp) = clockPair(of: encoding, &forwarder, transports, origin: origin, at: now),
+      let timestamp = forwarder.consumers[id].consumer.outgoingTimestamp(of: rtp, layer: layer)
     else { return }
     forwarder.consumers[id].consumer.countReport()
     let none: [ReportBlock] = []
@@ -112,5 +105,26 @@ struct RTCPWriter {
       packetCount: forwarder.consumers[id].consumer.packetsSent,
       octetCount: forwarder.consumers[id].consumer.bytesSent, blocks: none.span)
     RTCPBuilder.appendSourceDescription(to: &bytes, ssrc: ssrc, cname: canonicalName.span)
+  }
+
+  /// NTP time of now by the server's clock, and the encoding's time stamp of now: by the publisher's newest report. Of one that sends none,
+  /// by the packets that came earliest: that says nothing of what the encoder took, and brings sound and pictures of one publisher in step
+  /// as they were sent.
+  private func clockPair(
+    of encoding: EncodingID, _ forwarder: inout Forwarder, _ transports: borrowing Transports, origin: TimeDelta,
+    at now: Instant
+  ) -> (ntp: UInt64, rtp: UInt32)? {
+    guard let report = forwarder.encodings[encoding].encoding.senderReport else {
+      let rtp = forwarder.encodings[encoding].encoding.timestampWithoutReports(at: now)
+      return rtp.map { (PublisherClock.serverTime(at: now, origin: origin), $0) }
+    }
+    let publisher = forwarder.encodings[encoding].transport
+    guard transports.contains(publisher) else { return nil }
+    let clock = transports[publisher].reporting.clock
+    let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
+    let ticks = UInt32(
+      truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)
+    return clock.serverTime(of: report.ntp, arrival: report.arrival, elapsed: elapsed, origin: origin)
+      .map { ($0, report.rtp &+ ticks) }
   }
 }

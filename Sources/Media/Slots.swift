@@ -149,6 +149,8 @@ struct ConsumerSlot: ~Copyable {
   var priority = 0
   /// What is left of its wishes for keyframes: one whose line loses much must not have its publisher send keyframes to all.
   var keyframeWishes = TokenBucket(perSecond: 0.5, burst: 4, now: .zero)
+  /// Since when a wish waits for there to be one left; nil where none does.
+  var wishWaits: Instant?
   /// What was sent again lately.
   var repeats = RecentRepeats()
   /// What its receiver reports said of it lately.

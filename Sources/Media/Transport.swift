@@ -142,7 +142,7 @@ struct Transport: ~Copyable {
   // MARK: description
 
   mutating func setRemote(_ remote: RemoteTransport) {
-    peer.ice.setRemote(ufrag: remote.credentials.ufrag)
+    peer.ice.setRemote(ufrag: remote.credentials.ufrag, nominatesAll: remote.nominatesAll)
     security.setRemote(remote)
   }
 

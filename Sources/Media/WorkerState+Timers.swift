@@ -63,6 +63,7 @@ extension WorkerState {
     case .copy(let id, let sequence):
       guard forwarder.consumers.contains(id) else { return }
       forwarder.retransmit(sequence, to: id, roundTrip: nil, copies: 1, &transports, &egress, at: now)
+    case .wish(let id): forwarder.wishAgain(id, &transports, at: now)
     case .replay(let id): forwarder.replay(id, &transports, &egress, telling: &events, at: now)
     }
   }

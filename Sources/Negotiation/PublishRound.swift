@@ -130,6 +130,11 @@ struct PublishRound {
     }
     try OfferShape.checkMux(line)
     guard offer.direction(of: line).sends else { return .held(received) }
+    if line.streams.tracks > 1 {
+      throw NegotiationError(
+        "Media line \(mid) has a=ssrc of \(line.streams.tracks) tracks (Plan B); offer a line for each (Unified Plan).",
+        mid: mid)
+    }
     guard published.contains(mid) || announced[mid] != nil else {
       declined.append(
         DeclinedLine(
@@ -186,7 +191,7 @@ struct PublishRound {
     credentialsAreUsed = false
     agreed = AgreedTransport(
       local: credentials, remote: remote.credentials, fingerprints: remote.fingerprints, role: role,
-      isICERestart: isRestart)
+      isICERestart: isRestart, nominatesAll: remote.nominatesAll)
   }
 
   // MARK: Answer
@@ -234,4 +239,11 @@ struct PublishRound {
 extension PublishRound.Fate {
   var isRejected: Bool { if case .rejected = self { true } else { false } }
   var track: ReceiveParameters? { if case .published(let line) = self { line.parameters } else { nil } }
+}
+
+extension StreamAttributes {
+  /// How many tracks the line's SSRCs say that they are of; 0 where they do not say.
+  fileprivate var tracks: Int {
+    Set(sources.compactMap { $0.attributes.first { $0.name == "msid" }?.value }).count
+  }
 }

@@ -48,7 +48,7 @@ extension SubscribeNegotiation {
     let isRestart = agreed.map { $0.remote != remote.credentials } ?? false
     return AgreedTransport(
       local: isRestart ? freshCredentials() : credentials, remote: remote.credentials,
-      fingerprints: remote.fingerprints, role: role, isICERestart: isRestart)
+      fingerprints: remote.fingerprints, role: role, isICERestart: isRestart, nominatesAll: remote.nominatesAll)
   }
 
   // MARK: Lines

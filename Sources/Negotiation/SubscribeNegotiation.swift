@@ -361,7 +361,7 @@ public struct SubscribeNegotiation: Sendable {
     }
     return AgreedTransport(
       local: offered, remote: remote.credentials, fingerprints: remote.fingerprints, role: role,
-      isICERestart: isRestart)
+      isICERestart: isRestart, nominatesAll: remote.nominatesAll)
   }
 
   /// The offer said actpass, so the client chooses, and silence means active (RFC 8842 §5.3). The role then stays.

@@ -55,6 +55,8 @@ public struct AgreedTransport: Sendable, Hashable {
   public var role: DTLSRole
   /// Whether this round restarted ICE: both sides' credentials are new, keep the DTLS association.
   public var isICERestart: Bool
+  /// The client says neither `ice2` (RFC 8445 §10) nor `renomination`: it may nominate all that it checks.
+  public var nominatesAll = false
 }
 
 /// The client's end of a transport, as its description says it.
@@ -62,6 +64,8 @@ struct RemoteTransport {
   var credentials: ICECredentials
   var fingerprints: [CertificateFingerprint]
   var setup: SetupRole?
+  /// As `AgreedTransport.nominatesAll`.
+  var nominatesAll: Bool
 
   /// From the lines of one bundle, the line that carries it first.
   init(_ description: SessionDescription, lines: [MediaDescription], in what: String) throws(NegotiationError) {
@@ -75,6 +79,7 @@ struct RemoteTransport {
     self.credentials = credentials
     fingerprints = chosen.fingerprints.filter { $0.algorithm >= .sha256 }
     setup = chosen.setup
+    nominatesAll = !chosen.iceOptions.contains { $0 == "ice2" || $0 == "renomination" }
     guard !fingerprints.isEmpty else {
       throw NegotiationError("The \(what) has no a=fingerprint with SHA-256 or better.", mid: lines.first?.mid)
     }

@@ -77,7 +77,9 @@ struct PreparedPublish {
 }
 
 extension AgreedTransport {
-  var media: RemoteTransport { RemoteTransport(credentials: remote, fingerprints: fingerprints, role: role) }
+  var media: RemoteTransport {
+    RemoteTransport(credentials: remote, fingerprints: fingerprints, role: role, nominatesAll: nominatesAll)
+  }
 }
 
 extension RoostProtocol.AnnouncedTrack {

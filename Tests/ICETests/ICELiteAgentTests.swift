@@ -28,6 +28,25 @@ import Testing
     #expect(agent.nextDeadline == seconds(12))
   }
 
+  /// Aggressive nomination (RFC 5245 §8.1.1.2): a peer that nominates all that it checks means the path of the highest priority. Of others
+  /// the latest nomination counts.
+  @Test(arguments: [true, false]) func theHighestPriorityWins(_ nominatesAll: Bool) throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag, nominatesAll: nominatesAll)
+    let (host, relay) = (Check(nominates: true, priority: 2_130_706_431), Check(nominates: true, priority: 16_777_215))
+    _ = try agent.take(relay, from: away, at: seconds(1))
+    #expect(try agent.take(host, from: home, at: seconds(1)).event == .moved(from: away, to: home))
+    let answer = try agent.take(relay, from: away, at: seconds(2))
+    #expect(answer.event == (nominatesAll ? nil : .moved(from: home, to: away)))
+    #expect(answer.isSuccess && agent.selected == (nominatesAll ? home : away))
+    guard nominatesAll else { return }
+    // Equal ones: a new address of the same network.
+    #expect(try agent.take(host, from: six, at: seconds(3)).event == .moved(from: home, to: six))
+    // The better path is silent: the other will do, and does until a nomination of the better one.
+    #expect(try agent.take(relay, from: away, at: seconds(8)).event == .moved(from: six, to: away))
+    #expect(try agent.take(host, from: home, at: seconds(9)).event == .moved(from: away, to: home))
+  }
+
   /// FFmpeg's WHIP muxer sends neither PRIORITY nor ICE-CONTROLLING. A lite agent needs neither of them.
   @Test func aCheckWithoutPriorityAndRoleNominates() throws {
     var agent = ICELiteAgent.atServer()

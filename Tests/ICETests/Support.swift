@@ -20,6 +20,7 @@ struct Check {
   var controlling: UInt64? = 1
   var controlled: UInt64?
   var hasPriority = true
+  var priority: UInt32 = 1_853_824_767
   var isSigned = true
   var hasFingerprint = true
   var hasUsername = true
@@ -33,7 +34,7 @@ struct Check {
       var span = buffer.mutableSpan
       var writer = try MessageWriter(MessageType(binding: type), id, into: &span)
       if hasUsername { try writer.appendUsername(Array(username.utf8).span, to: &span) }
-      if hasPriority { try writer.appendPriority(1_853_824_767, to: &span) }
+      if hasPriority { try writer.appendPriority(priority, to: &span) }
       if let controlling { try writer.appendControlling(tieBreaker: controlling, to: &span) }
       if let controlled { try writer.appendControlled(tieBreaker: controlled, to: &span) }
       if nominates { try writer.appendUseCandidate(to: &span) }

@@ -94,6 +94,32 @@ import Testing
     #expect(said == [], "what is taken is taken whole")
   }
 
+  /// Several tracks on one line (Plan B) are refused with a word; one that is described as Plan B does it is a track.
+  @Test func planBIsRefused() throws {
+    let negotiation = Server.publish()
+    var offer = Offerer.usual.description
+    func source(_ ssrc: UInt32, _ track: String) -> Source {
+      Source(ssrc: ssrc, attributes: [Attribute("cname", "c"), Attribute("msid", "stream \(track)")])
+    }
+    offer.media[1].streams.sources = [
+      source(1, "camera"), source(2, "camera"), source(3, "screen"), source(4, "screen"),
+    ]
+    let refusal = try #require(negotiation.refusal(offer.serialized(), both))
+    #expect(refusal.code == .negotiationFailed && refusal.mid == "1" && refusal.message.contains("Plan B"))
+    offer.media[1].streams.sources.removeLast(2)
+    #expect(negotiation.refusal(offer.serialized(), both) == nil)
+  }
+
+  /// Who may nominate more than one path is known by what the offer does not say.
+  @Test(arguments: [("trickle", true), ("trickle ice2", false), ("trickle renomination", false), ("", true)])
+  func whoNominatesAllIsKnown(_ options: String, _ nominatesAll: Bool) throws {
+    let negotiation = Server.publish()
+    var offer = Offerer.usual.description
+    for index in 0...1 { offer.media[index].transport.iceOptions = options.split(separator: " ").map(String.init) }
+    let prepared = try negotiation.prepare(offer: offer.serialized(), tracks: both) { Server.fresh }
+    #expect(prepared.transport?.nominatesAll == nominatesAll)
+  }
+
   /// Who offers what they want to be sent (WHEP) is not sent two meanings either.
   @Test func playersAreSentOneMeaning() throws {
     var options = SubscribeOptions()

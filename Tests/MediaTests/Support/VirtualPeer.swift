@@ -64,6 +64,8 @@ final class VirtualPeer {
   private var nextReport = Instant.distantFuture
   /// Whether it answers with transport-wide feedback.
   var reportsArrivals = false
+  /// Whether it sends sender reports.
+  var sendsReports = true
   /// How far its NTP clock is ahead of the virtual one.
   var clockAhead = TimeDelta.zero
   private var arrivals = TransportFeedbackBuilder()
@@ -273,7 +275,7 @@ final class VirtualPeer {
   private func report(at now: Instant) {
     nextReport = now + .seconds(1)
     let none: [ReportBlock] = []
-    for track in tracks where track.isSending {
+    for track in tracks where track.isSending && sendsReports {
       for (index, layer) in track.layers.enumerated() where layer.isActive && layer.packets > 0 {
         var compound: [UInt8] = []
         RTCPBuilder.appendSenderReport(
