@@ -217,8 +217,8 @@ struct ConferenceState: Sendable {
     let session = sessions[seat.session]
     step.add(
       .openSeat(
-        seat.id, room: seat.room, participant: seat.participant, media: media, loudest: rooms[seat.room]?.rules.loudest,
-        capabilities: session?.knownCapabilities ?? []))
+        seat.id, room: seat.room, participant: seat.participant, media: media,
+        sound: rooms[seat.room]?.rules.sound ?? SoundRules(), capabilities: session?.knownCapabilities ?? []))
     if let views, media == .video { Viewing.open(views, on: seat, &self, &step) }
     if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
   }

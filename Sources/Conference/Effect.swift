@@ -40,9 +40,9 @@ public enum MediaEffect: Equatable, Sendable {
   // MARK: Seats
 
   /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker;
-  /// `loudest` is how many others everybody in it hears at once, nil for all; `capabilities` are the client's.
+  /// `sound` is what it says of sound; `capabilities` are the client's.
   case openSeat(
-    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, loudest: Int?,
+    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, sound: SoundRules,
     capabilities: Set<ClientCapability>)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)

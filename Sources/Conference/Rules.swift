@@ -4,6 +4,17 @@ import Basics
 import Calls
 import RoostProtocol
 
+/// What a room says of sound.
+public struct SoundRules: Hashable, Sendable {
+  /// How many others everybody hears at once, the loudest of them; nil: all.
+  public var loudest: Int?
+  /// Bits per second that one track of sound is asked to stay below on average.
+  public var maxBitsPerSecond = 128_000
+
+  /// Everybody is heard.
+  public init() {}
+}
+
 /// What a room is like.
 public struct RoomRules: Hashable, Sendable {
   /// Name of the kind, as clients see it.
@@ -23,8 +34,8 @@ public struct RoomRules: Hashable, Sendable {
   /// How many of those who only play (`Identity.onlyPlays`) may come in beside the seats, taking none; nil: they take seats as
   /// everybody does.
   public var players: Int?
-  /// How many others everybody hears at once, the loudest of them; nil: all.
-  public var loudest: Int?
+  /// What is said of sound.
+  public var sound = SoundRules()
   /// Chat messages kept for those who join later.
   public var chatHistory = 100
 

@@ -57,6 +57,7 @@ extension RoomSettings {
     keys.read("video_last_n", .integer(1...100_000), &videoLastN)
     keys.read("tracks_per_participant", .integer(1...256), &tracksPerParticipant)
     keys.read("audio_loudest", .integer(1...64), &audioLoudest)
+    keys.read("audio_bitrate", .bitrate(6_000...510_000), &audioBitsPerSecond)
     keys.read("chat_history", .integer(0...100_000), &chatHistory)
     if let publishers, publishers > seats {
       keys.complain("publishers", "\(publishers) publishers do not fit \(seats) seats")

@@ -245,6 +245,8 @@ public struct RoomSettings: Hashable, Sendable {
   public var tracksPerParticipant = 8
   /// How many others everybody hears at once, the loudest of them; nil: all.
   public var audioLoudest: Int?
+  /// Bits per second that one track of sound is asked to stay below on average.
+  public var audioBitsPerSecond = 128_000
   /// Chat messages kept and shown to those who join later; 0 keeps none.
   public var chatHistory = 100
 

@@ -48,9 +48,13 @@ extension ValueKind where Value == Int {
 
   /// Bits per second: `300kbps`, `2.5Mbps`.
   package static func bitrate(_ range: ClosedRange<Int>) -> Self {
-    quantity(range, "a bitrate from \(range.lowerBound / 1000)kbps to \(range.upperBound / 1_000_000)Mbps") { text in
+    quantity(range, "a bitrate from \(rateText(range.lowerBound)) to \(rateText(range.upperBound))") { text in
       scaled(text, [("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("bps", 1)])
     }
+  }
+
+  private static func rateText(_ bitsPerSecond: Int) -> String {
+    bitsPerSecond < 1_000_000 ? "\(bitsPerSecond / 1000)kbps" : "\(bitsPerSecond / 1_000_000)Mbps"
   }
 
   private static func quantity(_ range: ClosedRange<Int>, _ expected: String, _ parse: @escaping (String) -> Double?)

@@ -26,11 +26,11 @@ struct PlayableLine {
     }
   }
 
-  /// The answer's codecs. Audio goes without `nack`, as in offers of the server: `CodecProfile.offered` says why.
-  func codecs(_ payloads: [PayloadMapping]) -> [Codec] {
+  /// The answer's codecs, with Opus of this format. Audio goes without `nack`, as in offers of the server: `CodecProfile.offered` says why.
+  func codecs(_ payloads: [PayloadMapping], opus: OpusFormat = OpusFormat()) -> [Codec] {
     let transport: [Feedback] = extensions.ids.transportSequence != 0 ? [.transportCC] : []
     let feedback = kind == .video ? transport + [.fir, .nack, .pli] : transport
-    return payloads.flatMap { offered.answer($0, feedback: feedback, opus: "minptime=10;useinbandfec=1") }
+    return payloads.flatMap { offered.answer($0, feedback: feedback, opus: opus.sent) }
   }
 
   /// The answer's line without direction, codecs, source and transport.

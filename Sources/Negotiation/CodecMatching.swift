@@ -54,11 +54,11 @@ extension CodecProfile {
   /// Codecs of this profile for an offer of the server: the media, then its retransmissions. Opus is offered without
   /// `nack`, as browsers offer it: it has no RTX, its loss is repaired by its own FEC, and a packet sent again under its
   /// old number would have to be the same byte for byte (RFC 7714 §8.1), send time included. With it goes the format that
-  /// carries earlier packets besides (RFC 2198): it mends what FEC does not.
-  func offered(transportCC: Bool) -> [Codec] {
+  /// carries earlier packets besides (RFC 2198): it mends what FEC does not. `opus` is how its publisher sends it.
+  func offered(transportCC: Bool, opus format: OpusFormat) -> [Codec] {
     let transport: [Feedback] = transportCC ? [.transportCC] : []
     guard kind == .video else {
-      var opus = Codec.opus(serverPayloadType)
+      var opus = Codec.opus(serverPayloadType, format: format.sent)
       opus.feedback = transport
       // As browsers offer it: feedback is told of Opus.
       return [opus] + (serverREDPayloadType.map { [.red($0, for: serverPayloadType)] } ?? [])
@@ -80,7 +80,7 @@ extension CodecProfile {
 
   private var formatText: String {
     switch self {
-    case .opus: "minptime=10;useinbandfec=1"
+    case .opus: OpusFormat().sent.text
     case .vp8: ""
     case .vp9Profile0: "profile-id=0"
     case .vp9Profile2: "profile-id=2"

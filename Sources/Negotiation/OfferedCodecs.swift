@@ -33,11 +33,11 @@ extension MediaDescription {
 
   /// The answer's codecs for one of them: the media, with the offered part of `feedback`, then its retransmissions. Whether redundant
   /// sound comes before plain sound is left to the client, which sends what comes first.
-  func answer(_ payload: PayloadMapping, feedback: [Feedback], opus: String) -> [Codec] {
+  func answer(_ payload: PayloadMapping, feedback: [Feedback], opus: FormatParameters) -> [Codec] {
     guard var codec = rtp.codec(payloadType: payload.payloadType) else { return [] }
     let known = rtp.feedback(of: codec)
     codec.feedback = feedback.filter(known.contains)
-    if payload.codec == .opus { codec.format = FormatParameters(opus) }
+    if payload.codec == .opus { codec.format = opus }
     if let red = payload.redPayloadType { return answer(codec, red: red) }
     let rtx = payload.rtxPayloadType.flatMap { rtp.codec(payloadType: $0) }
     return [codec] + (rtx.map { [.rtx($0.payloadType, for: payload.payloadType)] } ?? [])

@@ -13,8 +13,10 @@ public struct PublishOptions: Sendable, Hashable {
     .opus, .vp8, .vp9Profile0, .av1, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline,
     .h264BaselineMode0, .h264Main, .h264High, .vp9Profile2,
   ]
-  /// Asks publishers to pause Opus in silence (`usedtx=1`).
+  /// Asks publishers that do not say whether they do to pause Opus in silence (`usedtx=1`).
   public var opusDTX = true
+  /// What one line of sound is asked to stay below on average, bits per second, within `OpusFormat.bitRates`.
+  public var maxAudioBitsPerSecond = 128_000
   /// What one video line is asked to stay below, bits per second (RFC 3890 TIAS); nil asks for nothing.
   public var maxBitsPerSecond: Int?
   /// Takes simulcast; otherwise a simulcast sender is asked for one stream.

@@ -23,14 +23,18 @@ struct ReceivedLine {
     // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
     // the server's receiver reports.
     let feedback: [Feedback] = (ids.transportSequence != 0 ? [.transportCC] : []) + [.fir, .nack, .pli]
-    let opus = "minptime=10;useinbandfec=1" + (options.opusDTX ? ";usedtx=1" : "")
+    let opus =
+      chosen.first { $0.codec == .opus }.flatMap { offered.rtp.codec(payloadType: $0.payloadType) }
+      .map { OpusFormat(offered: $0.format).bounded(by: options.maxAudioBitsPerSecond) } ?? OpusFormat()
 
     var line = MediaDescription(
       offered.type, mid: mid, port: 9, protocolName: offered.protocolName)
     line.rtp.extensions = extensions
     line.rtp.extmapAllowMixed = offered.rtp.extmapAllowMixed
     line.rtp.reducedSizeRTCP = offered.rtp.reducedSizeRTCP
-    line.rtp.codecs = chosen.flatMap { offered.answer($0, feedback: feedback, opus: opus) }
+    line.rtp.codecs = chosen.flatMap {
+      offered.answer($0, feedback: feedback, opus: opus.answered(dtx: options.opusDTX))
+    }
     line.streams.rids = layers.rids
     line.streams.simulcast = layers.simulcast
     if kind == .video, let limit = options.maxBitsPerSecond {
@@ -39,7 +43,7 @@ struct ReceivedLine {
     answer = line
     parameters = ReceiveParameters(
       mid: mid, kind: kind, payloads: chosen, extensions: ids, encodings: layers.encodings,
-      nack: line.rtp.codecs.contains { $0.feedback.contains(.nack) })
+      nack: line.rtp.codecs.contains { $0.feedback.contains(.nack) }, opus: opus)
   }
 }
 

@@ -60,7 +60,8 @@ struct SubscribeLine: Sendable {
   /// The line as the next offer has it, without transport.
   func offer(_ options: SubscribeOptions) -> MediaDescription {
     var line = MediaDescription(kind.mediaType, mid: mid, direction: .inactive)
-    line.rtp = codecs.map { Self.attributes($0, kind, options) } ?? Self.ofAnyTrack(kind, options)
+    let opus = assignment?.subscription.opus ?? OpusFormat()
+    line.rtp = codecs.map { Self.attributes($0, kind, options, opus) } ?? Self.ofAnyTrack(kind, options)
     switch state {
     case .open(let source):
       line.direction = .sendOnly
@@ -93,10 +94,10 @@ struct SubscribeLine: Sendable {
   }
 
   private static func attributes(
-    _ codecs: [CodecProfile], _ kind: MediaKind, _ options: SubscribeOptions
+    _ codecs: [CodecProfile], _ kind: MediaKind, _ options: SubscribeOptions, _ opus: OpusFormat
   ) -> RTPAttributes {
     var rtp = RTPAttributes()
-    rtp.codecs = codecs.flatMap { $0.offered(transportCC: options.transportCC) }
+    rtp.codecs = codecs.flatMap { $0.offered(transportCC: options.transportCC, opus: opus) }
     rtp.extensions = KnownExtension.offered(for: kind, codecs, transportCC: options.transportCC)
     rtp.reducedSizeRTCP = true
     return rtp
@@ -119,7 +120,10 @@ struct SubscribeLine: Sendable {
     let all = CodecProfile.allCases.filter { $0.kind == kind }
     var options = SubscribeOptions()
     options.transportCC = false
-    return (attributes(all, kind, SubscribeOptions()).written(), attributes(all, kind, options).written())
+    return (
+      attributes(all, kind, SubscribeOptions(), OpusFormat()).written(),
+      attributes(all, kind, options, OpusFormat()).written()
+    )
   }
 
   /// 1 … 64 token characters, as `a=msid` wants them (RFC 8830 §2).

@@ -163,7 +163,7 @@ extension SubscribeLine {
       return media
     }
     media.direction = .sendOnly
-    media.rtp.codecs = line.codecs(parameters.payloads)
+    media.rtp.codecs = line.codecs(parameters.payloads, opus: assignment.subscription.opus)
     describeSource(of: assignment, rtxSSRC: parameters.rtxSSRC, in: &media)
     return media
   }

@@ -44,14 +44,20 @@ public struct Subscription: Sendable, Hashable {
   public var streamID: String
   /// Codecs the producer may send, best first; empty for any of the kind.
   public var codecs: [CodecProfile]
+  /// How the producer sends Opus; says nothing of video.
+  public var opus: OpusFormat
 
   /// A track to receive.
-  public init(id: UInt64, kind: MediaKind, trackID: String, streamID: String, codecs: [CodecProfile]) {
+  public init(
+    id: UInt64, kind: MediaKind, trackID: String, streamID: String, codecs: [CodecProfile],
+    opus: OpusFormat = OpusFormat()
+  ) {
     self.id = id
     self.kind = kind
     self.trackID = trackID
     self.streamID = streamID
     self.codecs = codecs
+    self.opus = opus
   }
 }
 
@@ -164,11 +170,13 @@ public struct SubscribeNegotiation: Sendable {
     }
   }
 
-  /// The publisher of this subscription's track may send other codecs from now on; the next offer says so.
-  public mutating func setCodecs(_ codecs: [CodecProfile], of subscriptionID: UInt64) {
+  /// The publisher of this subscription's track may send other codecs, or Opus otherwise, from now on; the next offer says so.
+  public mutating func setCodecs(
+    _ codecs: [CodecProfile], opus: OpusFormat = OpusFormat(), of subscriptionID: UInt64
+  ) {
     change(subscriptionID) { subscription in
-      guard subscription.codecs != codecs else { return false }
-      subscription.codecs = codecs
+      guard subscription.codecs != codecs || subscription.opus != opus else { return false }
+      (subscription.codecs, subscription.opus) = (codecs, opus)
       return true
     }
   }
@@ -199,7 +207,7 @@ public struct SubscribeNegotiation: Sendable {
   private mutating func put(_ track: Subscription, on id: UInt64) {
     let isTaken = lines.contains { $0.assignment?.subscription.id == id && $0.assignment?.parameters != nil }
     change(id) { subscription in
-      subscription.codecs = track.codecs
+      (subscription.codecs, subscription.opus) = (track.codecs, track.opus)
       if !isTaken { (subscription.trackID, subscription.streamID) = (track.trackID, track.streamID) }
       return false
     }

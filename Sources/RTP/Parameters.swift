@@ -93,11 +93,13 @@ public struct ReceiveParameters: Sendable, Hashable {
   public var encodings: [EncodingParameters]
   /// Whether the publisher answers generic NACKs (RFC 4585).
   public var nack: Bool
+  /// How it sends Opus; says nothing of video.
+  public var opus: OpusFormat
 
   /// All of it.
   public init(
     mid: String, kind: MediaKind, payloads: [PayloadMapping], extensions: HeaderExtensionIDs,
-    encodings: [EncodingParameters], nack: Bool
+    encodings: [EncodingParameters], nack: Bool, opus: OpusFormat = OpusFormat()
   ) {
     self.mid = mid
     self.kind = kind
@@ -105,6 +107,7 @@ public struct ReceiveParameters: Sendable, Hashable {
     self.extensions = extensions
     self.encodings = encodings
     self.nack = nack
+    self.opus = opus
   }
 }
 

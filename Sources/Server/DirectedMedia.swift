@@ -11,8 +11,8 @@ import RoostProtocol
 struct DirectedSeat {
   let room: Conference.RoomKey
   let participant: ParticipantID
-  /// How many others everybody in the room hears at once; nil: all.
-  let loudest: Int?
+  /// What its room says of sound.
+  let sound: SoundRules
   let worker: Int
   /// What its client says of itself.
   let capabilities: Set<ClientCapability>

@@ -28,11 +28,13 @@ extension MediaDirector {
     }
   }
 
-  /// Lines whose track goes on with other codecs.
+  /// Lines whose track goes on with other codecs, or another format of Opus.
   private func recoded(_ prepared: PublishNegotiation.Prepared, on connection: MediaConnection) -> [String] {
     prepared.changed.filter { parameters in
       let track = connection.published[parameters.mid].flatMap { tracks[$0] }
-      return track.map { $0.codecs != parameters.payloads.map(\.codec) } ?? false
+      return track.map {
+        $0.codecs != parameters.payloads.map(\.codec) || $0.parameters.opus != parameters.opus
+      } ?? false
     }.map(\.mid)
   }
 
@@ -41,7 +43,7 @@ extension MediaDirector {
     _ key: RequestKey, of connection: MediaConnection, _ sdp: String, _ announced: [RoostProtocol.AnnouncedTrack]
   ) -> Result<PublishChange, ErrorObject> {
     let local = localTransport(connection.worker)
-    let negotiation = makePublish(local)
+    let negotiation = makePublish(local, seat: connection.key.seat)
     do throws(NegotiationError) {
       let result = try negotiation.prepare(offer: sdp, tracks: announced.map(\.negotiated)) { local.credentials }
       let layers = result.layers(announced)

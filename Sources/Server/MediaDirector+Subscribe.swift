@@ -31,12 +31,12 @@ extension MediaDirector {
       let kind: MediaKind = view.kind == .audio ? .audio : .video
       return Negotiation.Subscription(
         id: id.rawValue, kind: kind, trackID: "view-\(id)", streamID: isOneStream ? "stream" : "view-\(id)",
-        codecs: publishOptions.codecs.filter { ($0 == .opus) == (kind == .audio) })
+        codecs: publishOptions.codecs.filter { ($0 == .opus) == (kind == .audio) }, opus: .any)
     }
     guard let name = subscription.track, let track = tracks[name], let publisher = seats[track.seat] else { return nil }
     return Negotiation.Subscription(
       id: id.rawValue, kind: track.parameters.kind, trackID: name.description,
-      streamID: publisher.participant.description, codecs: track.codecs)
+      streamID: publisher.participant.description, codecs: track.codecs, opus: track.parameters.opus)
   }
 
   /// Sends a track on the line that the client has accepted for it. What the conference has to hear of it.
@@ -126,7 +126,8 @@ extension MediaDirector {
   /// A subscriber's line lists what the publisher may send.
   mutating func offerCodecs(_ subscription: Conference.Subscription) {
     guard let track = subscription.track.flatMap({ tracks[$0] }) else { return }
-    connections[subscription.connectionKey]?.subscribe?.setCodecs(track.codecs, of: subscription.id.rawValue)
+    connections[subscription.connectionKey]?.subscribe?.setCodecs(
+      track.codecs, opus: track.parameters.opus, of: subscription.id.rawValue)
     unsettled.insert(subscription.connectionKey)
   }
 

@@ -79,8 +79,8 @@ struct MediaDirector {
   mutating func carryOut(_ effect: MediaEffect) -> Outcome {
     var outcome = Outcome()
     switch effect {
-    case .openSeat(let seat, let room, let participant, _, let loudest, let capabilities):
-      openSeat(seat, room: room, participant: participant, loudest: loudest, capabilities)
+    case .openSeat(let seat, let room, let participant, _, let sound, let capabilities):
+      openSeat(seat, room: room, participant: participant, sound: sound, capabilities)
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
@@ -116,11 +116,12 @@ struct MediaDirector {
 
   /// Opens a seat with the two connections of the room protocol.
   mutating func openSeat(
-    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID, loudest: Int? = nil,
+    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID,
+    sound: SoundRules = SoundRules(),
     _ capabilities: Set<ClientCapability> = []
   ) {
     seats[id] = DirectedSeat(
-      room: room, participant: participant, loudest: loudest, worker: placement.place(room),
+      room: room, participant: participant, sound: sound, worker: placement.place(room),
       capabilities: capabilities)
     openConnection(.publish, seat: id, for: .publish)
     openConnection(
@@ -150,7 +151,7 @@ struct MediaDirector {
     var connection = MediaConnection(
       key: key, room: seat.room, worker: seat.worker, transport: connections.makeTransport(for: key),
       credentials: local.credentials)
-    if directions.contains(.publish) { connection.publish = makePublish(local) }
+    if directions.contains(.publish) { connection.publish = makePublish(local, seat: seatID) }
     if directions.contains(.subscribe) {
       var options = subscribeOptions
       options.usesLinesAgain = !seat.capabilities.contains(.freshLines)
@@ -198,12 +199,15 @@ struct MediaDirector {
     send(
       .openTransport(
         connection.transport, room: Media.RoomKey(connection.room.rawValue), credentials: connection.credentials,
-        loudest: seats[connection.key.seat]?.loudest),
+        loudest: seats[connection.key.seat]?.sound.loudest),
       to: connection.worker)
   }
 
-  mutating func makePublish(_ local: LocalTransport) -> PublishNegotiation {
-    PublishNegotiation(options: publishOptions, transport: local, sessionID: random.next() >> 2)
+  /// What a seat may publish follows from its room.
+  mutating func makePublish(_ local: LocalTransport, seat: SeatID) -> PublishNegotiation {
+    var options = publishOptions
+    if let sound = seats[seat]?.sound { options.maxAudioBitsPerSecond = sound.maxBitsPerSecond }
+    return PublishNegotiation(options: options, transport: local, sessionID: random.next() >> 2)
   }
 
   mutating func localTransport(_ worker: Int) -> LocalTransport {

@@ -29,7 +29,8 @@ extension RoomRules {
     publishers = settings.publishers
     players = settings.players
     videoLastN = settings.videoLastN
-    loudest = settings.audioLoudest
+    sound.loudest = settings.audioLoudest
+    sound.maxBitsPerSecond = settings.audioBitsPerSecond
     chatHistory = settings.chatHistory
   }
 }

@@ -100,7 +100,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     let configuration = try parse(
       """
       kinds:
-        stage: {limits: {audio: 200}, publishers: 4, players: 300, audio_loudest: 6, chat_history: 0, video_last_n: 9}
+        stage: {limits: {audio: 200}, publishers: 4, players: 300, audio_loudest: 6, audio_bitrate: 510kbps, chat_history: 0, video_last_n: 9}
         demo: {limits: 5}
       rooms:
         lobby: {kind: stage, media: audio, limits: 50}
@@ -112,6 +112,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(lobby.videoLastN == 9 && configuration.settings(forRoom: "42")?.videoLastN == nil)
     #expect(lobby.media == .audio && lobby.publishers == 4 && lobby.chatHistory == 0)
     #expect(lobby.audioLoudest == 6 && RoomSettings.group.audioLoudest == nil)
+    #expect(lobby.audioBitsPerSecond == 510_000 && RoomSettings.group.audioBitsPerSecond == 128_000)
     let demo = try #require(configuration.settings(forRoom: "42"))
     #expect(demo.videoLimit == 5 && demo.media == .video && demo.tracksPerParticipant == 1)
     let stage = try #require(configuration.kinds["stage"])
@@ -288,6 +289,10 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ),
     ("kinds: {a: {limits: {video: 0}}}", "f:1:29: kinds.a.limits.video: expected a number from 1 to 100000, found 0"),
     ("kinds: {a: {limits: [1]}}", "f:1:21: kinds.a.limits: expected a block of keys, found a list"),
+    (
+      "kinds: {a: {audio_bitrate: 511kbps}}",
+      "f:1:28: kinds.a.audio_bitrate: expected a bitrate from 6kbps to 510kbps, found 511kbps"
+    ),
     ("kinds: {a: {audio_loudest: 0}}", "f:1:28: kinds.a.audio_loudest: expected a number from 1 to 64, found 0"),
     ("kinds: {a: {limits: 2, publishers: 3}}", "f:1:36: kinds.a.publishers: 3 publishers do not fit 2 seats"),
     (

@@ -34,6 +34,8 @@ import Testing
       "audioSeats",
       // Who is heard and seen; the server keeps nothing for it.
       "videoLastN", "loudest",
+      // What a client is asked for; what it sends is bounded by `soundBitsPerSecond`.
+      "maxBitsPerSecond",
       // They repeat a bound that has a row of its own: `mostReplayBytes`, and the protocol's `textBytes` and
       // `messageBytes`.
       "replayBytes", "chatBytes", "messageBytes",

@@ -131,6 +131,27 @@ import Testing
     #expect(desk.commands().updated.map { $0.parameters.payloads.map(\.codec) } == [[.vp8, .vp9Profile0]])
   }
 
+  /// Music that begins in mid-call: its room bounds the rate, and those who hear it are offered stereo.
+  @Test func soundIsOfferedToSubscribersAsItsPublisherSendsIt() throws {
+    let desk = Desk(seats: 1)
+    var sound = SoundRules()
+    sound.maxBitsPerSecond = 256_000
+    desk.director.openSeat(SeatID(3), room: Conference.RoomKey(1), participant: ParticipantID(3), sound: sound)
+    var music = Browser()
+    music.audio("0")
+    try desk.publish(3, music.offer, ["0": .audio], first: 11)
+    desk.subscribe(21, seat: 1, track: 11)
+    try desk.answer(1, try #require(desk.offer(1)))
+    #expect(desk.offer(1) == nil)
+
+    music.lines[0].rtp.codecs = [.opus(111, format: "stereo=1;maxaveragebitrate=510000")]
+    let change = try desk.publish(3, music.offer, [:], first: 99)
+    #expect(change.recoded == ["0"])
+    #expect(change.answer.contains("a=fmtp:111 minptime=10;useinbandfec=1;stereo=1;maxaveragebitrate=256000\r\n"))
+    let offer = try #require(desk.offer(1))
+    #expect(offer.sdp.contains(";stereo=1;sprop-stereo=1;maxaveragebitrate=256000\r\n"))
+  }
+
   // MARK: swap
 
   /// Two video tracks of Anna's, the second in H264 only, on Bert's subscriptions 22 and 23.

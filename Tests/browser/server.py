@@ -28,6 +28,7 @@ kinds:
   audio_only:
     limits: 3
     media: audio
+    audio_bitrate: 256kbps
 rooms:
   demo:
     kind: demo

@@ -86,6 +86,30 @@ class Connection {
 /** Chromium begins with 300 kbit/s otherwise, in which the best layer of a picture has no place. Others pass over it. */
 const sharpAtOnce = (sdp) => sdp.replace(/^a=rtpmap:(\d+) (?:VP8|VP9|H264|AV1)\/90000\r\n/gm, "$&a=fmtp:$1 x-google-start-bitrate=1000\r\n");
 
+/** A description in pieces: what is said for all, then each line. */
+const pieces = (sdp) => sdp.split(/(?=^m=)/m);
+
+/** Says more of Opus in one of them. */
+function withOpus(piece, more) {
+  const [, type] = /^a=rtpmap:(\d+) opus\//im.exec(piece) ?? [];
+  return type ? piece.replace(new RegExp(`^a=fmtp:${type} .*`, "m"), `$&;${more}`) : piece;
+}
+
+/** An offer of which these lines are music. Browsers have no other way to say it, and send as the answer tells them. */
+function withMusic(sdp, lines) {
+  const rates = new Map(lines.map(({ _transceiver: { mid }, _wish }) => [mid, _wish.maxBitrate ?? 510_000]));
+  return pieces(sdp).map((piece) => {
+    const rate = rates.get(/^a=mid:(.*)/m.exec(piece)?.[1]);
+    return rate ? withOpus(piece, `stereo=1;sprop-stereo=1;usedtx=0;maxaveragebitrate=${rate}`) : piece;
+  }).join("");
+}
+
+/** An answer that plays in stereo what is offered so: Chromium mixes it down otherwise. */
+function inStereo(sdp, offer) {
+  const offered = pieces(offer);
+  return pieces(sdp).map((piece, line) => /[ ;]sprop-stereo=1/.test(offered[line]) && !/[ ;]stereo=1/.test(piece) ? withOpus(piece, "stereo=1") : piece).join("");
+}
+
 /** The server goes by its own order: where one codec is wished for, no other is offered. None of them means all. */
 function codecsOf({ kind, _wish: { codec } }) {
   if (!codec) return [];
@@ -161,8 +185,9 @@ export class Publisher extends Connection {
     track._refusal = null;
     const [wanted, codecs] = [encodings(track), codecsOf(track)];
     track._layers = wanted.length;
+    // Not for music, whose bit rate the line must not have.
     const free = this.pc.getTransceivers().find((transceiver) =>
-      transceiver.direction === "inactive" && !transceiver.sender.track &&
+      !track._wish.music && transceiver.direction === "inactive" && !transceiver.sender.track &&
       transceiver.receiver.track.kind === track.kind && transceiver.sender.getParameters().encodings.length === wanted.length);
     const line = free ?? this.pc.addTransceiver(track.mediaStreamTrack, { direction: "sendonly", sendEncodings: wanted });
     track._transceiver = line;
@@ -186,9 +211,10 @@ export class Publisher extends Connection {
     const { pc, room } = this;
     await pc.setLocalDescription(await pc.createOffer());
     const tracks = [...this.#tracks].map((track) => this.#announce(track));
+    const music = [...this.#tracks].filter(({ kind, _wish }) => kind === "audio" && _wish.music);
     let answer;
     try {
-      answer = await room._request("pc.offer", { pc: "publish", sdp: pc.localDescription.sdp, tracks });
+      answer = await room._request("pc.offer", { pc: "publish", sdp: withMusic(pc.localDescription.sdp, music), tracks });
       if (this.closed) return;
       await pc.setRemoteDescription({ type: "answer", sdp: sharpAtOnce(answer.sdp) });
     } catch (error) {
@@ -270,7 +296,8 @@ export class Subscriber extends Connection {
     if (this.closed) return;
     const { pc, room } = this;
     await pc.setRemoteDescription({ type: "offer", sdp });
-    await pc.setLocalDescription(await pc.createAnswer());
+    const answer = await pc.createAnswer();
+    await pc.setLocalDescription({ type: "answer", sdp: inStereo(answer.sdp, sdp) });
     this.#bind(tracks, views);
     // Until the server has an answer it makes no other offer.
     await this.insist(() => room._request("pc.answer", { offerId, sdp: pc.localDescription.sdp })).catch((error) => {

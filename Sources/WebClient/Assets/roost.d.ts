@@ -307,6 +307,8 @@ export interface PublishOptions {
   codec?: "VP8" | "VP9" | "H264" | "AV1";
   /** Bits per second at most, of several layers the best. By its size when missing; 48,000 for sound. */
   maxBitrate?: number;
+  /** Sound in stereo, with what the room allows (`audio_bitrate`), and without pauses in silence. */
+  music?: boolean;
   /** Which of this device's views it is, where it publishes several. */
   viewIndex?: number;
   /** How one picture holds several views, in fractions of it. */

@@ -41,7 +41,7 @@ async function whileOpening(kinds, run) {
 async function publishOne(into, label, track, muted = false) {
   if (!track) return null;
   try {
-    return await into.publish(track, { label, simulcast: label === "screen" ? false : simulcast, muted });
+    return await into.publish(track, { label, simulcast: label === "screen" ? false : simulcast, muted, music });
   } catch (error) {
     track.stop();
     if (into === here.room) toast(sentence(error));

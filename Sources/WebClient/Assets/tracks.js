@@ -29,8 +29,9 @@ export const definitionsOf = (count) => LAYERS[count].definitions;
  * @param {LocalTrack} track
  * @param {number} [most] as many layers as its line has
  */
-export function encodings({ kind, _simulcast, _wish: { codec, maxBitrate: top }, mediaStreamTrack }, most = 3) {
-  if (kind === "audio") return [{ maxBitrate: top ?? 48_000 }];
+export function encodings({ kind, _simulcast, _wish: { codec, maxBitrate: top, music }, mediaStreamTrack }, most = 3) {
+  // Of music as much as the answer says: Chromium goes by this number alone where there is one.
+  if (kind === "audio") return [top || !music ? { maxBitrate: top ?? 48_000 } : {}];
   const settings = mediaStreamTrack.getSettings();
   top ??= videoBitrate(settings.height);
   const count = _simulcast ? Math.min(layersOf(settings), most) : 1;
@@ -62,10 +63,10 @@ export class LocalTrack {
   /** The layers that the server asked for; null for all. */
   #asked = null;
 
-  constructor(room, mediaStreamTrack, { label, source, muted = false, simulcast, viewIndex, split, codec, maxBitrate }) {
+  constructor(room, mediaStreamTrack, { label, source, muted = false, simulcast, viewIndex, split, codec, maxBitrate, music }) {
     this.#room = room;
-    /** How it is to be sent. @type {{codec?: string, maxBitrate?: number}} */
-    this._wish = { codec, maxBitrate };
+    /** How it is to be sent. @type {{codec?: string, maxBitrate?: number, music?: boolean}} */
+    this._wish = { codec, maxBitrate, music };
     this.kind = mediaStreamTrack.kind;
     this.label = label ?? mediaStreamTrack.kind;
     this.source = source ?? SOURCES.find((known) => known === label);
