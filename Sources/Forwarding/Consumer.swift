@@ -126,6 +126,11 @@ public struct Consumer: Sendable {
     return conditions.contains(.needsStart) || currentLayer != target || gate.awaitsKeyframe
   }
 
+  /// Whether it is sent nothing of `target` yet, and would be with the next packet that begins a stream.
+  public var awaitsBeginning: Bool {
+    parameters.kind == .video && !isPaused && (conditions.contains(.needsStart) || currentLayer != target)
+  }
+
   /// Whether a part of the encoding is left out, or was until now.
   public var isThinned: Bool { conditions.contains(.thinned) }
 

@@ -47,6 +47,11 @@ public struct Encoding: ~Copyable {
   /// Added to unwrapped numbers, so that those of one SSRC never meet those of the one before.
   private var base: Int64 = 0
   private var restored = RestoredNumbers()
+  /// Parameter sets of H264 that have come, and where they were put in.
+  var parameterSets = ParameterSets()
+  var picture: SetPicture?
+  var inserted = InsertedNumbers()
+  var lastInsertion = Instant(nanoseconds: .min / 64)
   /// When the newest packet of the media SSRC came.
   private var lastArrival: Instant?
   /// Whether packets have come, and the publisher has not said since that there will be no more.
@@ -98,7 +103,7 @@ public struct Encoding: ~Copyable {
   /// The newest number accepted; −1 before the first. Mutating, though nothing changes: to borrow all of this, the compiler
   /// (6.3) copies it.
   public var newest: Int64 {
-    mutating get { unwrapper.newest.map { $0 + base } ?? -1 }
+    mutating get { unwrapper.newest.map { $0 + base + inserted.count } ?? -1 }
   }
 
   /// Whether a packet with this media SSRC may go on for this encoding: where its own has been silent for so long.
@@ -127,6 +132,7 @@ public struct Encoding: ~Copyable {
     keyframes.began()
     guard unwrapper.newest != nil else { return false }
     base = ((newest >> 16) + 2) << 16
+    (inserted, picture) = (InsertedNumbers(), nil)
     unwrapper = SequenceUnwrapper()
     nacks = nacks.restarted()
     keyframe = nil
@@ -155,6 +161,10 @@ public struct Encoding: ~Copyable {
     case .old: return restored.take(unwrapped) ? .restored(unwrapped) : .duplicate
     }
   }
+
+  /// The number under which a packet is kept: behind those that were put before it. Nil for one that is too late for any.
+  @inline(__always)
+  public func kept(_ unwrapped: Int64) -> Int64? { inserted.kept(unwrapped) }
 
   /// A packet under the media SSRC came and was dropped unread, since its publisher sends too much: it is not asked for.
   public mutating func dropped(sequence: UInt16) { if wantsNacks { nacks.drop(sequence) } }

@@ -182,26 +182,21 @@ extension CodecProfile {
     switch self {
     case .opus, .vp8, .vp9Profile0, .vp9Profile2: true
     case .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
-      .h264High, .av1:
+      .h264High, .h264MainMode0, .h264HighMode0, .av1:
       false
     }
   }
 
   /// Whether the first packet of a picture speaks for all of it: what else stands in one may look as if nobody referred to it.
   fileprivate var hasOneLayerInAPicture: Bool {
-    switch self {
-    case .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
-      .h264High:
-      true
-    case .opus, .vp8, .vp9Profile0, .vp9Profile2, .av1: false
-    }
+    isH264
   }
 
   /// Whether a point of synchronisation lets its own layer begin, and not the layers of what follows it.
   fileprivate var opensLayersWithin: Bool {
     switch self {
     case .opus, .vp8, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0,
-      .h264Main, .h264High:
+      .h264Main, .h264High, .h264MainMode0, .h264HighMode0:
       true
     case .vp9Profile0, .vp9Profile2, .av1: false
     }
@@ -212,7 +207,7 @@ extension CodecProfile {
     switch self {
     case .vp8: true
     case .opus, .vp9Profile0, .vp9Profile2, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline,
-      .h264BaselineMode0, .h264Main, .h264High, .av1:
+      .h264BaselineMode0, .h264Main, .h264High, .h264MainMode0, .h264HighMode0, .av1:
       false
     }
   }

@@ -214,6 +214,13 @@ public struct PacketCache: ~Copyable {
     return start..<(start + Int(entry.descriptorLength))
   }
 
+  /// A stream can begin with this packet, as is known now; nil where it is no longer here.
+  mutating func markBeginning(_ sequence: Int64) -> StoredPacket? {
+    guard let place = place(of: sequence) else { return nil }
+    entries[place].info.startsKeyframe = true
+    return entries[place]
+  }
+
   /// Copies a packet's payload to `at`, which moves behind it. The caller has made sure that it fits.
   func copy(_ packet: StoredPacket, to payload: UnsafeMutableRawBufferPointer, _ at: inout Int) {
     let length = Int(packet.length)

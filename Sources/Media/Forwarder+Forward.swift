@@ -6,10 +6,10 @@ import Forwarding
 import RTP
 
 extension Forwarder {
-  /// Lets every consumer of the encoding's track decide about one stored packet.
+  /// Lets every consumer of the encoding's track decide about one stored packet; `beginning` as with `deliver`.
   mutating func forward(
-    _ packet: StoredPacket, encoding encodingID: EncodingID, _ transports: inout Transports, _ egress: inout Egress,
-    telling events: inout [WorkerEvent], at now: Instant
+    _ packet: StoredPacket, encoding encodingID: EncodingID, beginning: Int64? = nil, _ transports: inout Transports,
+    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
   ) {
     let producerID = encodings[encodingID].producer
     let newest = encodings[encodingID].encoding.newest
@@ -41,11 +41,34 @@ extension Forwarder {
       guard let slot, offer(offered, to: slot, receivers[index], &transports, &egress, telling: &events) else {
         continue
       }
-      if packet.sequence < newest && slot.pointee.consumer.began(with: packet.sequence) {
+      if packet.sequence < newest && slot.pointee.consumer.began(with: beginning ?? packet.sequence) {
         catchUp(offered, to: slot, receivers[index], newest: newest, &transports, &egress, telling: &events)
       }
     }
     if shares.isCounting { countSent(egress.queue.count - waiting, of: room) }
+  }
+
+  /// Whoever waits for a beginning is sent what came of it before `packet`, from the cache: parameter sets whose picture is here now.
+  @inline(never)
+  mutating func begin(
+    with first: Int64, before packet: StoredPacket, encoding encodingID: EncodingID, _ transports: inout Transports,
+    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+  ) {
+    let producer = encodings[encodingID].producer
+    let layer = Int8(truncatingIfNeeded: encodings[encodingID].encoding.index)
+    guard packet.sequence - first <= Int64(ReplayLimits.mostPackets) else { return }
+    for id in producers[producer].consumers {
+      guard let slot = consumers.pointer(to: id), slot.pointee.consumer.awaitsBeginning,
+        slot.pointee.consumer.target == layer
+      else { continue }
+      for number in first..<packet.sequence {
+        guard let stored = encodings[encodingID].encoding.cache.find(number) else { continue }
+        let offered = Offered(
+          packet: stored, kind: .video, encoding: encodingID, layer: layer,
+          alignment: encodings[encodingID].encoding.timestampAlignment, due: now)
+        _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
+      }
+    }
   }
 
   /// Prefetches what deciding for the first consumers needs; `forward` does so for the others.
@@ -85,8 +108,10 @@ extension Forwarder {
     switch slot.pointee.consumer.decide(offered.packet, layer: offered.layer, alignment: offered.alignment) {
     case .drop(let reason):
       drops.count(reason)
-      // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
-      if reason == .awaitingKeyframe && !slot.pointee.replayScheduled {
+      // Asked on connection, and perhaps in vain: the publisher's path may have been down just then. Behind parameter sets comes a picture.
+      if reason == .awaitingKeyframe && !slot.pointee.replayScheduled
+        && offered.packet.info.units.isDisjoint(with: .sets)
+      {
         KeyframeCharge.want(offered.encoding, for: id, &self, &transports, at: offered.packet.arrival)
       }
       return false

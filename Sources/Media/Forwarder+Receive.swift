@@ -5,6 +5,59 @@ import Forwarding
 import RTP
 
 extension Forwarder {
+  /// Finds the encoding of a packet: by SSRC, or by RID and MID for an SSRC that is new (RFC 8843 §9.2).
+  @inline(__always)
+  mutating func route(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
+  ) -> IncomingRoute? {
+    routes.findIncoming(view.ssrc) ?? newRoute(view, extensions, bytes, &routes, at: now)
+  }
+
+  private mutating func newRoute(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
+  ) -> IncomingRoute? {
+    let rid = extensions.repairedRid ?? extensions.rid
+    for line in routes.lines {
+      if let mid = extensions.mid, !equal(bytes, mid, line.mid) { continue }
+      if extensions.mid == nil && rid == nil { continue }
+      guard let (_, format) = producers[line.producer].payloads.codec(view.payloadType) else { continue }
+      for encoding in line.encodings {
+        if let rid, !equal(bytes, rid, encoding.rid) { continue }
+        if rid == nil && !encoding.rid.isEmpty { continue }
+        let route = IncomingRoute(
+          ssrc: view.ssrc, encoding: encoding.encoding,
+          isRetransmission: format == .retransmission || extensions.repairedRid != nil,
+          counts: IntakeClass(line.kind))
+        return adopt(route, into: &routes, at: now) ? route : nil
+      }
+    }
+    return nil
+  }
+
+  /// Takes a new SSRC for an encoding. One that takes another's place begins with numbers and a clock of its own, and so
+  /// does what receivers are sent of it.
+  mutating func adopt(_ route: IncomingRoute, into routes: inout Routes, at now: Instant) -> Bool {
+    guard route.isRetransmission || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, at: now),
+      routes.addIncoming(route)
+    else { return false }
+    guard !route.isRetransmission, encodings[route.encoding].encoding.follow(ssrc: route.ssrc) else { return true }
+    encodings[route.encoding].mutedUntil = .min
+    let producer = encodings[route.encoding].producer
+    let layer = Int8(truncatingIfNeeded: encodings[route.encoding].encoding.index)
+    for consumer in producers[producer].consumers where consumers[consumer].consumer.currentLayer == layer {
+      let target = consumers[consumer].consumer.target
+      consumers[consumer].consumer.changeSource(target: target)
+    }
+    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(route.encoding) }
+    return true
+  }
+
+  private func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
+    guard range.count == text.count else { return false }
+    for index in 0..<text.count where bytes[range.lowerBound + index] != text[index] { return false }
+    return true
+  }
+
   /// Stores a packet that belongs to a known encoding and lets it be forwarded.
   mutating func accept(
     _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: UnsafeMutableBufferPointer<UInt8>,
@@ -14,7 +67,8 @@ extension Forwarder {
     let producer = encodings[route.encoding].producer
     prefetchConsumers(of: producer)
     guard let (codec, format) = producers[producer].payloads.codec(view.payloadType) else {
-      return UnknownPayload.drop(view, route, &self, &transports, telling: &events, at: now)
+      drops.count(.unknownPayloadType)
+      return
     }
     let isRetransmission = format == .retransmission
     var sequence = view.sequenceNumber
@@ -58,17 +112,17 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    let said = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
-    guard var info = said ?? DescribedPackets.unread(codec, extensions) else {
+    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    else {
       drops.count(.malformed)
       return
     }
-    // What stands beside the payload can be read where that is encrypted, and decides.
-    if codec == .av1, let range = extensions.dependencyDescriptor {
-      info.startsKeyframe = DependencyDescriptor.beginsSequence(bytes.span, range)
+    guard let number = encodings[route.encoding].encoding.kept(unwrapped) else {
+      drops.count(.tooLate)
+      return
     }
     var packet = StoredPacket(
-      sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
+      sequence: number, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     guard encodings[route.encoding].encoding.place(&packet) else { return Misplaced.drop(of: route.encoding, &self) }
     if format == .redundant {
@@ -82,6 +136,11 @@ extension Forwarder {
       return DescribedPackets.accept(
         packet, body, descriptor, size: bytes.count, route.encoding, of: producer, &self, &transports, &egress,
         telling: &events, at: now)
+    }
+    if !packet.info.units.isEmpty || packet.info.startsKeyframe, codec.isH264 {
+      return H264Packets.accept(
+        packet, body, size: bytes.count, route.encoding, of: producer, &self, &transports, &egress, telling: &events,
+        at: now)
     }
     encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     deliver(
@@ -105,18 +164,16 @@ extension Forwarder {
       number, timestamp: view.timestamp, clockRate: clockRate, at: now)
   }
 
-  /// A packet that was stored, of `size` bytes as it came. What a muted track sends stops here; what it says of its loudness too.
+  /// A packet that was stored, of `size` bytes as it came. What a muted track sends stops here; what it says of its loudness too. Where
+  /// a stream can begin with it and packets that came before, `beginning` is the number of the first of these.
   @inline(__always)
   mutating func deliver(
-    _ packet: StoredPacket, size: Int, encoding: EncodingID, producer: ProducerID, _ transports: inout Transports,
-    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    _ packet: StoredPacket, size: Int, encoding: EncodingID, producer: ProducerID, beginning: Int64? = nil,
+    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
   ) {
     if producers[producer].kind == .video {
       encodings[encoding].encoding.layerRates.add(size, packet, at: now)
-      if packet.info.startsKeyframe {
-        encodings[encoding].encoding.keyframeArrived(packet)
-        if producers[producer].encodings.count > 1 { encodings[encoding].encoding.learnSize(from: packet) }
-      }
+      if packet.info.startsKeyframe { encodings[encoding].encoding.keyframeArrived(packet) }
     }
     if producers[producer].isMuted || packet.sequence <= encodings[encoding].mutedUntil {
       drops.count(.muted)
@@ -130,26 +187,11 @@ extension Forwarder {
       else { return }
     }
     if producers[producer].encodings.count > 1 { scheduleLayers(producer, at: now) }
-    forward(packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
-  }
-}
-
-/// Packets of a known stream whose payload type its line does not have.
-enum UnknownPayload {
-  /// Drops one. Where nothing else has come of the stream, it is one that nobody will ever see.
-  @inline(never)
-  static func drop(
-    _ view: PacketView, _ route: IncomingRoute, _ forwarder: inout Forwarder, _ transports: inout Transports,
-    telling events: inout [WorkerEvent], at now: Instant
-  ) {
-    forwarder.drops.count(.unknownPayloadType)
-    let transport = forwarder.encodings[route.encoding].transport
-    guard !route.isRetransmission, !forwarder.encodings[route.encoding].encoding.hasBegun,
-      transports.contains(transport),
-      transports[transport].routes.stray.note(view.ssrc, isMedia: true, at: now)
-    else { return }
-    let report = StrayStreamReport(ssrc: view.ssrc, payloadType: view.payloadType, cause: .unknownPayloadType)
-    events.append(.streamStrays(transports[transport].key, report))
+    if let beginning, beginning > encodings[encoding].mutedUntil {
+      begin(with: beginning, before: packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
+    }
+    forward(
+      packet, encoding: encoding, beginning: beginning, &transports, &egress, telling: &events, at: now)
   }
 }
 

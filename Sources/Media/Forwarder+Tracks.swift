@@ -26,6 +26,7 @@ extension Forwarder {
             parameters: encoding, index: index, kind: parameters.kind,
             clockRate: parameters.kind == .video ? 90_000 : 48_000, nack: parameters.nack),
           producer: id, transport: transport))
+      encodings[encodingID].encoding.know(parameters.parameterSets)
       producers[id].encodings.append(encodingID)
       producers[id].declared.append(encodingID)
       line.encodings.append((Array((encoding.rid ?? "").utf8), encodingID))
@@ -41,6 +42,7 @@ extension Forwarder {
     for (encoding, new) in zip(producers[id].declared, parameters.encodings) {
       announce(new, of: encoding, &routes, at: now)
     }
+    for encoding in producers[id].encodings { encodings[encoding].encoding.know(parameters.parameterSets) }
   }
 
   /// SSRCs that a later description tells: packets that bear them may carry no MID any more.

@@ -41,8 +41,10 @@ extension CodecProfile {
     case (.baseline, "1"): self = .h264Baseline
     case (.baseline, _): self = .h264BaselineMode0
     case (.main, "1"): self = .h264Main
+    case (.main, _): self = .h264MainMode0
     case (.high, "1"): self = .h264High
-    default: return nil
+    case (.high, _): self = .h264HighMode0
+    case (nil, _): return nil
     }
   }
 
@@ -90,7 +92,9 @@ extension CodecProfile {
     case .h264Baseline: Self.h264Format("42001f", mode: 1)
     case .h264BaselineMode0: Self.h264Format("42001f", mode: 0)
     case .h264Main: Self.h264Format("4d001f", mode: 1)
+    case .h264MainMode0: Self.h264Format("4d001f", mode: 0)
     case .h264High: Self.h264Format("64001f", mode: 1)
+    case .h264HighMode0: Self.h264Format("64001f", mode: 0)
     }
   }
 

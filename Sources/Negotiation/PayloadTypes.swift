@@ -7,7 +7,8 @@
 //   VP9 profile 0 / 2       98, 100  99, 101    transport-cc        3
 //   H264 CB mode 1 / 0     102, 104  103, 105   mid                 4
 //   H264 B mode 1 / 0      106, 108  107, 109   video orientation  13
-//   H264 main / high       112, 114  113, 115
+//   H264 main mode 1 / 0   112, 116  113, 117
+//   H264 high mode 1 / 0   114, 118  115, 119
 //   AV1                         45    46
 
 import RTP
@@ -26,6 +27,8 @@ extension CodecProfile {
     case .h264BaselineMode0: 108
     case .h264Main: 112
     case .h264High: 114
+    case .h264MainMode0: 116
+    case .h264HighMode0: 118
     case .av1: 45
     }
   }

@@ -11,7 +11,7 @@ public struct PublishOptions: Sendable, Hashable {
   /// decode.
   public var codecs: [CodecProfile] = [
     .opus, .vp8, .vp9Profile0, .av1, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline,
-    .h264BaselineMode0, .h264Main, .h264High, .vp9Profile2,
+    .h264BaselineMode0, .h264Main, .h264MainMode0, .h264High, .h264HighMode0, .vp9Profile2,
   ]
   /// Asks publishers that do not say whether they do to pause Opus in silence (`usedtx=1`).
   public var opusDTX = true

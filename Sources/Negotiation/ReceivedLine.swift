@@ -41,9 +41,34 @@ struct ReceivedLine {
       line.bandwidths = [Attribute("TIAS", String(limit))]
     }
     answer = line
-    parameters = ReceiveParameters(
+    var parameters = ReceiveParameters(
       mid: mid, kind: kind, payloads: chosen, extensions: ids, encodings: layers.encodings,
       nack: line.rtp.codecs.contains { $0.feedback.contains(.nack) }, opus: opus)
+    parameters.parameterSets = Self.parameterSets(chosen, of: offered)
+    self.parameters = parameters
+  }
+}
+
+extension ReceivedLine {
+  /// Units and bytes of parameter sets that are taken of a description.
+  private static let mostSets = 16
+  private static let mostSetBytes = 1_024
+
+  /// The parameter sets of H264 that a line says beside its stream (RFC 6184 §8.1): of the first of its payload types that has any.
+  fileprivate static func parameterSets(_ chosen: [PayloadMapping], of offered: MediaDescription) -> [[UInt8]] {
+    for payload in chosen where payload.codec.isH264 {
+      guard let said = offered.rtp.codec(payloadType: payload.payloadType)?.format["sprop-parameter-sets"] else {
+        continue
+      }
+      var (sets, bytes) = ([[UInt8]](), 0)
+      for text in said.utf8.split(separator: UInt8(ascii: ",")).prefix(mostSets) {
+        guard let unit = Base64.decode(text), !unit.isEmpty, bytes + unit.count <= mostSetBytes else { continue }
+        sets.append(unit)
+        bytes += unit.count
+      }
+      if !sets.isEmpty { return sets }
+    }
+    return []
   }
 }
 

@@ -17,6 +17,28 @@ public enum CodecProfile: UInt8, Sendable, Hashable, CaseIterable {
   /// H264 main (4d001f) and high (64001f), packetization mode 1.
   case h264Main, h264High
   case av1
+  /// H264 main and high, packetization mode 0.
+  case h264MainMode0, h264HighMode0
+
+  /// Whether it is H264 of any profile.
+  public var isH264: Bool {
+    switch self {
+    case .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
+      .h264High, .h264MainMode0, .h264HighMode0:
+      true
+    case .opus, .vp8, .vp9Profile0, .vp9Profile2, .av1: false
+    }
+  }
+
+  /// Whether a packet may hold several NAL units of H264 (packetization mode 1, RFC 6184 §6.3).
+  public var aggregates: Bool {
+    switch self {
+    case .h264ConstrainedBaseline, .h264Baseline, .h264Main, .h264High: true
+    case .opus, .vp8, .vp9Profile0, .vp9Profile2, .av1, .h264ConstrainedBaselineMode0, .h264BaselineMode0,
+      .h264MainMode0, .h264HighMode0:
+      false
+    }
+  }
 }
 
 /// Header extension identifiers (RFC 8285) agreed on for a media line; 0 where an extension was not agreed on.
@@ -95,6 +117,8 @@ public struct ReceiveParameters: Sendable, Hashable {
   public var nack: Bool
   /// How it sends Opus; says nothing of video.
   public var opus: OpusFormat
+  /// Parameter sets of H264 that the description brings (`sprop-parameter-sets`), as NAL units; few and short.
+  public var parameterSets: [[UInt8]] = []
 
   /// All of it.
   public init(

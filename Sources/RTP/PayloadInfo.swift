@@ -14,6 +14,8 @@ public struct PayloadInfo: Sendable, Hashable {
   public var endsFrame = false
   /// H264: the packet carries a sequence parameter set.
   public var carriesParameterSets = false
+  /// H264: what begins in the packet.
+  public var units: H264Units = []
   /// Decoding may go up to this temporal layer here (VP8 Y; H264: nobody refers to the picture), or to any layer behind this
   /// picture (VP9 U).
   public var isLayerSyncPoint = false
@@ -112,7 +114,7 @@ public struct PayloadInfo: Sendable, Hashable {
     case .vp8: vp8(payload, marker: marker)
     case .vp9Profile0, .vp9Profile2: vp9(payload)
     case .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
-      .h264High:
+      .h264High, .h264MainMode0, .h264HighMode0:
       h264(payload, marker: marker)
     case .av1: av1(payload, marker: marker)
     }

@@ -112,7 +112,7 @@ extension ServerConfiguration.VideoCodec {
     case .h264:
       [
         .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
-        .h264High,
+        .h264MainMode0, .h264High, .h264HighMode0,
       ]
     }
   }

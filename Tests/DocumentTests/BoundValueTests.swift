@@ -17,7 +17,8 @@ import Testing
     "SDP: bytes, lines, SSRCs of a section", "video of a publisher, for each track", "life of a token",
     "log lines about a publisher above its bound",
     "packets left out by a publisher that receivers' numbers leave out as well", "packets kept for NACK",
-    "packets that are asked for again", "packets of them that are held back for receivers' lines",
+    "packets that are asked for again", "pictures before which they are put again",
+    "packets of them that are held back for receivers' lines",
   ]
 
   @Test func eachBoundIsTheOneOfTheSource() throws {

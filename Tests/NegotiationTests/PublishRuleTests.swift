@@ -176,7 +176,8 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
       ("4d801f", "1", .h264ConstrainedBaseline), ("58c01f", "1", .h264ConstrainedBaseline),
       ("42e01f", "0", .h264ConstrainedBaselineMode0), ("42001f", "1", .h264Baseline), ("58801f", "1", .h264Baseline),
       ("42001f", "0", .h264BaselineMode0), ("4d001f", "1", .h264Main), ("4D001F", "1", .h264Main),
-      ("4d001f", "0", nil), ("64001f", "1", .h264High), ("640c1f", "1", .h264High), ("64001f", "0", nil),
+      ("4d001f", "0", .h264MainMode0), ("64001f", "1", .h264High), ("640c1f", "1", .h264High),
+      ("64001f", "0", .h264HighMode0),
       ("f4001f", "1", nil), ("6e001f", "1", nil), ("42e01f", "2", nil), ("xyz", "1", nil), ("1234567890", "1", nil),
     ] as [(String, String, CodecProfile?)])
   func h264Profiles(id: String, mode: String, profile: CodecProfile?) throws {

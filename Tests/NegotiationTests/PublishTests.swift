@@ -23,13 +23,13 @@ import Testing
       name: "chromium-offer", audio: "0", video: "1",
       codecs: [
         .vp8, .vp9Profile0, .av1, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline,
-        .h264BaselineMode0, .h264Main, .vp9Profile2,
+        .h264BaselineMode0, .h264Main, .h264MainMode0, .vp9Profile2,
       ], mid: 4, transportSequence: 3),
     Expectation(
       name: "chromium-max-compat-offer", audio: "0", video: "1",
       codecs: [
         .vp8, .vp9Profile0, .av1, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline,
-        .h264BaselineMode0, .h264Main, .vp9Profile2,
+        .h264BaselineMode0, .h264Main, .h264MainMode0, .vp9Profile2,
       ], mid: 4, transportSequence: 3),
     Expectation(
       name: "firefox-offer", audio: "0", video: "1", codecs: [.vp8, .vp9Profile0, .av1], mid: 3, transportSequence: 7),
@@ -38,7 +38,8 @@ import Testing
       transportSequence: 0),
     Expectation(
       name: "safari-offer", audio: "0", video: "1",
-      codecs: [.vp8, .vp9Profile0, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264High], mid: 4,
+      codecs: [.vp8, .vp9Profile0, .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264High, .h264HighMode0],
+      mid: 4,
       transportSequence: 3),
     Expectation(
       name: "pion-offer", audio: "1", video: "0",

@@ -106,15 +106,18 @@ import Testing
   static let others: [Row] = [
     Row(name: "H264 IDR", codec: .h264ConstrainedBaseline, payload: "65 88", marker: true) {
       $0.startsKeyframe = true
+      $0.units = [.idr]
       $0.startsFrame = true
       $0.endsFrame = true
     },
     Row(name: "H264 SPS", codec: .h264High, payload: "67 42e01f") {
       $0.startsKeyframe = true
+      $0.units = [.sequenceSet]
       $0.startsFrame = true
       $0.carriesParameterSets = true
     },
     Row(name: "H264 slice nobody refers to", codec: .h264Main, payload: "01 9a") {
+      $0.units = [.inter]
       $0.startsFrame = true
       $0.isDiscardable = true
       $0.temporalLayer = 1
@@ -122,19 +125,34 @@ import Testing
     },
     Row(name: "H264 STAP-A of SPS and PPS", codec: .h264Baseline, payload: "78 0002 6742 0002 68ce") {
       $0.startsKeyframe = true
+      $0.units = .sets
       $0.startsFrame = true
       $0.carriesParameterSets = true
     },
     Row(name: "H264 STAP-A of AUD and IDR", codec: .h264Baseline, payload: "78 0002 09f0 0001 65") {
       $0.startsKeyframe = true
+      $0.units = [.idr]
       $0.startsFrame = true
     },
     Row(name: "H264 FU-A start of IDR", codec: .h264BaselineMode0, payload: "7c 85 88") {
       $0.startsKeyframe = true
+      $0.units = [.idr]
       $0.startsFrame = true
     },
     Row(name: "H264 FU-A end of IDR", codec: .h264Baseline, payload: "7c 45 88", marker: true) { $0.endsFrame = true },
-    Row(name: "H264 FU-A start of slice", codec: .h264Baseline, payload: "7c 81 88") { $0.startsFrame = true },
+    Row(name: "H264 FU-A start of slice", codec: .h264Baseline, payload: "7c 81 88") {
+      $0.startsFrame = true
+      $0.units = [.intra]
+    },
+    Row(name: "H264 FU-A start of a later slice of an IDR", codec: .h264Baseline, payload: "7c 85 43") {
+      $0.startsKeyframe = true
+      $0.startsFrame = true
+    },
+    Row(name: "H264 recovery point", codec: .h264Baseline, payload: "06 06 01 80") {
+      $0.startsFrame = true
+      $0.isDiscardable = true
+      $0.units = [.recovery]
+    },
     Row(name: "H264 FU-A without its header", codec: .h264Baseline, payload: "7c"),
     Row(name: "H264 STAP-A with a size too long", codec: .h264Baseline, payload: "78 0003 6742"),
     Row(name: "H264 STAP-A with an empty unit", codec: .h264Baseline, payload: "78 0000 6742"),

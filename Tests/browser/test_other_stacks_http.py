@@ -121,3 +121,14 @@ def test_stacks_publish_by_whip_and_play_each_other_by_whep(server, room, person
         one.tell("leave")
         eventually("its session is over", lambda: one.said("ended") == [200])
         expect(anna.tile(one.name)).to_have_count(0, timeout=5_000)
+
+
+def test_who_comes_late_sees_h264_whose_parameter_sets_came_once(server, room, person, by_http):
+    """GStreamer says them in its offer, and leaves them out of the stream: without the server's help nobody would see a picture."""
+    studio = by_http("GStreamer", "publish-h264", f"/whip/{room}?name=Studio")
+    eventually("it is taken", lambda: studio.said("status")[:1] == [201])
+    anna = person("Anna").join(room)
+    anna.sees_anything("Studio")
+    ben = person("Ben").join(room)
+    ben.sees_anything("Studio")
+    assert ben.frames_in("Studio", 3) > 30

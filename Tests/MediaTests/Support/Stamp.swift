@@ -61,15 +61,17 @@ enum TestPayload {
   static func stampOffset(_ codec: CodecProfile) -> Int {
     switch codec {
     case .opus: 1
-    case .vp8: 16
-    default: 2
+    case .vp8: 7
+    case .av1: 2
+    default: 4
     }
   }
 
-  /// A payload of at least `size` bytes. VP8: 15-bit picture identifier, TL0PICIDX and temporal layer; H264: FU-A.
+  /// A payload of at least `size` bytes. VP8: 15-bit picture identifier, TL0PICIDX and temporal layer; H264: FU-A, and
+  /// keyframes begin with several units, where `hasSets` says so with parameter sets.
   static func make(
     _ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, time: TemporalPlace = TemporalPlace(),
-    size: Int, width: UInt16 = 0
+    size: Int, hasSets: Bool = true
   ) -> [UInt8] {
     let (first, last) = (stamp.index == 0, stamp.index + 1 == stamp.count)
     var payload: [UInt8]
@@ -80,18 +82,33 @@ enum TestPayload {
         0x80 | (first ? 0x10 : 0), 0xe0, 0x80 | UInt8(pictureID >> 8 & 0x7f), UInt8(truncatingIfNeeded: pictureID),
       ]
       payload += [tl0, time.layer << 6 | (time.isSync ? 0x20 : 0), stamp.isKeyframe ? 0x10 : 0x11]
-      // A frame header that says how large the picture is, where that is to be known.
-      let height = width / 16 * 9
-      payload += width > 0 && stamp.isKeyframe ? [0, 0, 0x9d, 0x01, 0x2a] : [0, 0, 0, 0, 0]
-      payload += [width, height].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
     case .av1:
       // Aggregation header, of one element without a length, and an OBU of a frame.
       payload = [0x10 | (first ? 0 : 0x80) | (last ? 0 : 0x40) | (first && stamp.isKeyframe ? 0x08 : 0), 0x30]
-    default: payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1)]
+    default:
+      if first && stamp.isKeyframe { return h264Keyframe(stamp, size: size, hasSets: hasSets) }
+      payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1), 0x9a, 0]
     }
     stamp.append(to: &payload)
     while payload.count < size { payload.append(UInt8(truncatingIfNeeded: payload.count)) }
     return payload
+  }
+}
+
+extension TestPayload {
+  static let sequenceSet: [UInt8] = [0x67, 0x42, 0xe0, 0x1f, 0xda, 0x01]
+  static let pictureSet: [UInt8] = [0x68, 0xce, 0x3c, 0x80]
+
+  /// STAP-A: the stamp as supplementary information, parameter sets, and the first slice.
+  private static func h264Keyframe(_ stamp: Stamp, size: Int, hasSets: Bool) -> [UInt8] {
+    var information: [UInt8] = [0x06]
+    stamp.append(to: &information)
+    var payload: [UInt8] = [0x78]
+    for unit in [information] + (hasSets ? [sequenceSet, pictureSet] : []) {
+      payload += [UInt8(unit.count >> 8), UInt8(truncatingIfNeeded: unit.count)] + unit
+    }
+    let slice = [0x65, 0x88] + [UInt8](repeating: 0x5a, count: max(size - payload.count - 4, 1))
+    return payload + [UInt8(slice.count >> 8), UInt8(truncatingIfNeeded: slice.count)] + slice
   }
 }
 

@@ -1,4 +1,4 @@
-"""GStreamer's webrtcbin by WHIP and WHEP: `gstreamer_http.py publish|play URL SECONDS`. The forty lines that any such program needs.
+"""GStreamer's webrtcbin by WHIP and WHEP: `gstreamer_http.py publish|publish-h264|play URL SECONDS`. The forty lines that any such program needs.
 
 Prints a JSON object a line: `{"status": 409}` while nothing is published, `{"status": 201}`, then `{"received": {"audio": FRAMES,
 "video": FRAMES}}`, decoded, each second. Ends its session when it is told `leave`, or when its time is over.
@@ -9,7 +9,7 @@ import collections
 import sys
 
 from program import created, stay
-from webrtcbin import Gst, GstWebRTC, decode, description, negotiation, offer, promise, sending
+from webrtcbin import SEND, SETS_ONCE, Gst, GstWebRTC, decode, description, negotiation, offer, promise, sending
 
 LINES = (
     "application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000,encoding-params=(string)2",
@@ -38,7 +38,9 @@ async def receiving(loop, counts: collections.Counter) -> tuple[Gst.Pipeline, Gs
 
 async def main(what: str, url: str, seconds: float) -> None:
     loop, counts = asyncio.get_running_loop(), collections.Counter()
-    pipeline, rtc, sdp = await (sending(loop) if what == "publish" else receiving(loop, counts))
+    pipeline, rtc, sdp = await (
+        receiving(loop, counts) if what == "play" else sending(loop, SETS_ONCE if what == "publish-h264" else SEND)
+    )
     session, answer = await created(url, sdp)
     await promise(loop, rtc, "set-remote-description", description("answer", answer))
     await stay(session, counts, seconds)

@@ -20,6 +20,12 @@ SEND = """webrtcbin name=rtc bundle-policy=max-bundle
     application/x-rtp,media=video,encoding-name=VP8,payload=96 ! rtc.
   audiotestsrc is-live=true wave=sine freq=500 ! audioconvert ! opusenc ! rtpopuspay !
     application/x-rtp,media=audio,encoding-name=OPUS,payload=111 ! rtc."""
+# The same picture in H264: its parameter sets stand in the description alone, and are left out of the stream.
+SETS_ONCE = SEND.replace(
+    "vp8enc deadline=1 keyframe-max-dist=60 target-bitrate=300000 ! rtpvp8pay picture-id-mode=15-bit !\n    application/x-rtp,media=video,encoding-name=VP8,payload=96",
+    "openh264enc gop-size=30 bitrate=300000 ! h264parse ! video/x-h264,stream-format=avc,alignment=au !\n"
+    "    rtph264pay config-interval=0 ! application/x-rtp,media=video,encoding-name=H264,payload=96",
+)
 DECODE = {
     "VP8": "rtpvp8depay request-keyframe=true ! vp8dec ! fakesink name=end sync=false async=false",
     "OPUS": "rtpopusdepay ! opusdec ! fakesink name=end sync=false async=false",
@@ -31,9 +37,9 @@ def settle(future: asyncio.Future, value: typing.Any) -> None:
         future.set_result(value)
 
 
-async def sending(loop: asyncio.AbstractEventLoop) -> tuple[Gst.Pipeline, Gst.Element, str]:
+async def sending(loop: asyncio.AbstractEventLoop, what: str = SEND) -> tuple[Gst.Pipeline, Gst.Element, str]:
     """A pipeline that sends, its webrtcbin, and the offer that is set there."""
-    pipeline = Gst.parse_launch(SEND)
+    pipeline = Gst.parse_launch(what)
     rtc = pipeline.get_by_name("rtc")
     needed = negotiation(loop, rtc)
     for index in range(2):
