@@ -116,7 +116,13 @@ struct Publishing: Sendable {
     let declined = change.declined.isEmpty ? nil : change.declined
     let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
     if let seat = state.rooms.seats[pending.seat] {
-      for line in change.declined { step.warn("line_refused", line.error, of: seat, line: line.mid, state) }
+      for line in change.declined where line.attribute == nil {
+        step.warn("line_refused", line.error, of: seat, line: line.mid, state)
+      }
+      // One for all of them: an offer may have many.
+      if let line = change.declined.first(where: { $0.attribute != nil }) {
+        step.warn("attribute_left_out", line.error, of: seat, line: line.mid, state)
+      }
     }
     state.sessions.finish(key, .success(.published(result)), &step)
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }

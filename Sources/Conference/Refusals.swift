@@ -6,7 +6,7 @@ import RoostProtocol
 extension Step {
   /// Leaves a warning about an offer or an answer that is refused, or about one media line of it.
   /// - Parameters:
-  ///   - event: `publish_refused`, `line_refused` or `subscribe_refused`.
+  ///   - event: `publish_refused`, `line_refused`, `attribute_left_out` or `subscribe_refused`.
   ///   - seat: of whom.
   ///   - mid: the line, where it is about one.
   mutating func warn(

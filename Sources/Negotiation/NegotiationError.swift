@@ -55,7 +55,7 @@ public struct NegotiationError: Error, Equatable, Sendable, CustomStringConverti
   public var description: String { message }
 }
 
-/// A media line that was not taken although the rest was, or what of a line was left out that was taken.
+/// A media line, or one line of the text, that was not taken although the rest was.
 public struct DeclinedLine: Equatable, Sendable {
   /// The line's identification tag.
   public var mid: String
@@ -65,6 +65,21 @@ public struct DeclinedLine: Equatable, Sendable {
   public var code: NegotiationError.Code
   /// A sentence for people.
   public var reason: String
+  /// Only this line of the text was left out, such as `a=extmap`, and the media line goes on without it; nil: the media line was not
+  /// taken.
+  public var attribute: String?
+}
+
+extension DeclinedLine {
+  /// What was passed over in an offer.
+  static func passedOver(in offer: SessionDescription) -> [DeclinedLine] {
+    offer.passedOver.lines.map { line in
+      let media = line.media.map { offer.media[$0] }
+      return DeclinedLine(
+        mid: media?.mid ?? "", kind: media.flatMap { MediaKind($0.type) }, code: .negotiationFailed,
+        reason: "Line \(line.number) (\(line.name)) is \(line.problem); it was left out.", attribute: line.name)
+    }
+  }
 }
 
 extension MediaKind {

@@ -58,7 +58,7 @@ public struct PublishNegotiation: Sendable {
     public let changed: [ReceiveParameters]
     /// Lines whose track has ended: inactive, stopped, gone, or used by something else now.
     public let removed: [String]
-    /// Lines that want to send and may not, with the reason.
+    /// Lines that want to send and may not, and what was left out of the text, with the reason.
     public let declined: [DeclinedLine]
     /// The transport; nil while no line is taken. After nil comes a new transport with a new DTLS association.
     public let transport: AgreedTransport?
@@ -129,7 +129,7 @@ public struct PublishNegotiation: Sendable {
     try round.decideLines()
     try round.agreeOnTransport(freshCredentials)
     let (next, answer) = round.finish(sessionID: sessionID)
-    return prepared(next, answer, declined: round.declined)
+    return prepared(next, answer, declined: round.declined + DeclinedLine.passedOver(in: description))
   }
 
   /// Makes a prepared answer the state. False, and no change, when another was committed since it was prepared.

@@ -75,16 +75,19 @@ public struct PublishedLine: Codable, Hashable, Sendable {
   }
 }
 
-/// A media line that was not taken although the rest was.
+/// A media line, or one line of the description's text, that was not taken although the rest was.
 public struct DeclinedLine: Codable, Hashable, Sendable {
-  /// The line.
+  /// The media line; empty for what belongs to none.
   public var mid: String
+  /// Where a line of the text alone was left out, what it is, such as `a=extmap`: the media line was taken.
+  public var attribute: String?
   /// Why.
   public var error: ErrorObject
 
   /// All fields, in the order of the protocol.
-  public init(mid: String, error: ErrorObject) {
+  public init(mid: String, attribute: String? = nil, error: ErrorObject) {
     self.mid = mid
+    self.attribute = attribute
     self.error = error
   }
 }
@@ -95,12 +98,10 @@ public struct PublishResult: Codable, Hashable, Sendable {
   public var sdp: String
   /// All tracks that one publishes now.
   public var tracks: [PublishedLine]
-  /// Lines that were not taken, and what was left out of lines that were (their mid is in `tracks`); absent when all was taken.
+  /// Lines that were not taken; absent when all were.
   public var declined: [DeclinedLine]?
-  /// Those of `declined` that were not taken.
-  public var refused: [DeclinedLine] {
-    (declined ?? []).filter { line in !tracks.contains { $0.mid == line.mid } }
-  }
+  /// The first media line that was not taken.
+  public var firstRefused: DeclinedLine? { declined?.first { $0.attribute == nil } }
 
   /// All fields, in the order of the protocol.
   public init(sdp: String, tracks: [PublishedLine], declined: [DeclinedLine]? = nil) {

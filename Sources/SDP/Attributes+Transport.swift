@@ -11,7 +11,7 @@ extension TransportAttributes {
     case "ice-options": iceOptions = value.words()
     case "fingerprint": return takeFingerprint(value)
     case "setup":
-      guard let role = SetupRole(rawValue: value.text.trimmed) else { return .malformed }
+      guard let role = SetupRole(rawValue: value.text.trimmed.lowercased()) else { return .malformed }
       setup = role
     case "candidate":
       // A candidate of a kind we do not know is to be ignored, not an error (RFC 8839 §5.1).

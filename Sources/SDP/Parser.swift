@@ -2,7 +2,9 @@
 // `Attributes+….swift`; here is the frame of lines and sections.
 
 extension SessionDescription {
-  /// Parses a description. Lines end in LF or CRLF; unknown lines and attributes are tolerated, limits are `SDPLimits`.
+  /// Parses a description. Lines end in LF or CRLF. Unknown lines and attributes are kept, and those that
+  /// cannot be read are passed over, as in browsers (`passedOver` says which), but not what a transport is recognised by: ICE credentials,
+  /// fingerprints, DTLS roles, and the tags of media lines. Limits are `SDPLimits`.
   public static func parse(_ bytes: [UInt8]) throws(SDPError) -> SessionDescription {
     guard bytes.count <= SDPLimits.bytes else { throw SDPError(line: 0, reason: .tooLarge) }
     var parser = Parser()
@@ -42,9 +44,11 @@ private struct Parser {
   /// Takes one line, without its LF.
   mutating func take(line: ArraySlice<UInt8>) throws(SDPError) {
     number += 1
-    let line = line.last == 0x0d ? line.dropLast() : line
-    guard !line.isEmpty else { return }
+    var line = line.last == 0x0d ? line.dropLast() : line
     try check(line)
+    // Blanks at the end mean nothing: RFC 8866 has none, and people's own code does.
+    while let last = line.last, last == 0x20 || last == 0x09 { line = line.dropLast() }
+    guard !line.isEmpty else { return }
     guard line.count >= 2, line[line.startIndex + 1] == 0x3d, let type = line.first, (0x61...0x7a).contains(type)
     else { throw error(.notALine) }
     let value = Fields(line.dropFirst(2))
@@ -55,8 +59,10 @@ private struct Parser {
     }
     guard session != nil else {
       guard type == UInt8(ascii: "o") else { throw error(.missingOrigin) }
-      guard let origin = Origin(value) else { throw error(.malformed("o=")) }
-      session = SessionDescription(origin: origin)
+      // Nothing of a client's origin is used.
+      let origin = Origin(value)
+      session = SessionDescription(origin: origin ?? Origin(sessionID: 0))
+      if origin == nil { passOver("o=") }
       return
     }
     try take(type, value)
@@ -89,12 +95,12 @@ private struct Parser {
     case UInt8(ascii: "a"): try takeAttribute(value)
     case UInt8(ascii: "s"): if current == nil { session?.name = value.text }
     case UInt8(ascii: "c"):
-      guard let address = Self.connectionAddress(value) else { throw error(.malformed("c=")) }
+      guard let address = Self.connectionAddress(value) else { return passOver("c=") }
       current?.connectionAddress = address
     case UInt8(ascii: "b"):
-      guard let bandwidth = Self.bandwidth(value) else { throw error(.malformed("b=")) }
+      guard let bandwidth = Self.bandwidth(value) else { return passOver("b=") }
       current?.bandwidths.append(bandwidth)
-    case UInt8(ascii: "v"), UInt8(ascii: "o"): throw error(.duplicate("\(Character(Unicode.Scalar(type)))="))
+    case UInt8(ascii: "v"), UInt8(ascii: "o"): passOver("\(Character(Unicode.Scalar(type)))=", "in the wrong place")
     default: break  // t= and the obsolete rest say nothing that WebRTC uses.
     }
   }
@@ -105,13 +111,14 @@ private struct Parser {
     guard let media = MediaDescription(line: value) else { throw error(.malformed("m=")) }
     current = media
     linesInSection = 0
+    if media.isRTP, let problem = media.formatProblem(in: value) { passOver("m=", problem) }
   }
 
   private mutating func takeAttribute(_ value: Fields) throws(SDPError) {
     var value = value
     let colon = value.rest.contains(0x3a)
     let name = String(decoding: value.take(until: 0x3a), as: UTF8.self)
-    guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { throw error(.malformed("a=")) }
+    guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { return passOver("a=") }
     let verdict: AttributeVerdict
     if current != nil {
       verdict = current?.take(name, value) ?? .unknown
@@ -121,8 +128,10 @@ private struct Parser {
     switch verdict {
     case .taken:
       if name == "mid", let mid = current?.mid, !mids.insert(mid).inserted { throw error(.duplicate("a=mid:\(mid)")) }
-    case .malformed: throw error(.malformed("a=\(name)"))
-    case .duplicate: throw error(.duplicate("a=\(name)"))
+    case .malformed where Self.strict.contains(name): throw error(.malformed("a=\(name)"))
+    case .duplicate where Self.strict.contains(name): throw error(.duplicate("a=\(name)"))
+    case .malformed: passOver("a=\(name)")
+    case .duplicate: passOver("a=\(name)", "there twice")
     case .tooMany: throw error(.tooManyAttributes)
     case .unknown:
       let attribute = Attribute(name, colon ? value.text : nil)
@@ -132,6 +141,14 @@ private struct Parser {
         session?.otherAttributes.append(attribute)
       }
     }
+  }
+
+  /// What a transport is recognised by, and what ties media lines to it: a guess would connect to nobody, or to somebody else.
+  private static let strict: Set = ["fingerprint", "ice-ufrag", "ice-pwd", "setup", "mid"]
+
+  private mutating func passOver(_ name: String, _ problem: String = "malformed") {
+    let media = current == nil ? nil : session?.media.count
+    session?.passedOver.add(number, media: media, name, problem)
   }
 
   private static func connectionAddress(_ value: Fields) -> String? {
@@ -162,7 +179,7 @@ extension Origin {
 }
 
 extension MediaDescription {
-  /// `<media> <port>[/<count>] <proto> <fmt> …`; payload types must be numbers and differ.
+  /// `<media> <port>[/<count>] <proto> <fmt> …`; payload types that are none, or there twice, are passed over.
   init?(line value: Fields) {
     var value = value
     guard let type = value.token(), var ports = value.next().map(Fields.init),
@@ -177,9 +194,17 @@ extension MediaDescription {
     var seen: Set<UInt8> = []
     while let format = value.next() {
       guard let payloadType: UInt8 = format.number(), payloadType < 128, seen.insert(payloadType).inserted
-      else { return nil }
+      else { continue }
       rtp.codecs.append(Codec(payloadType, "", 0))
     }
     if rtp.codecs.isEmpty { return nil }
+  }
+
+  /// What is wrong with the payload types of such a line; nil where nothing is.
+  fileprivate func formatProblem(in line: Fields) -> String? {
+    var line = line
+    let formats = line.words().dropFirst(3)
+    if formats.count == rtp.codecs.count { return nil }
+    return Set(formats).count < formats.count ? "a payload type is there twice" : "a payload type is none"
   }
 }

@@ -23,6 +23,8 @@ public struct SessionDescription: Sendable, Hashable {
   public var otherAttributes: [Attribute] = []
   /// The media lines in order. Their position is their identity for offer and answer (RFC 3264 §6).
   public var media: [MediaDescription] = []
+  /// Lines that were passed over because they could not be read, as browsers pass over them.
+  public var passedOver = PassedOver()
 
   /// A description without media.
   public init(origin: Origin) {
@@ -40,6 +42,38 @@ public struct SessionDescription: Sendable, Hashable {
 
   /// The transport attributes that hold for a media line: its own, with gaps filled from the session.
   public func transport(of line: MediaDescription) -> TransportAttributes { line.transport.falling(back: transport) }
+}
+
+/// Lines of a description that were passed over. They are no part of it: descriptions that differ in them alone are equal.
+public struct PassedOver: Sendable, Hashable {
+  /// One of them.
+  public struct Line: Sendable {
+    /// Its number in the text, from 1.
+    public var number: Int
+    /// Position of the media line that it belongs to; nil for the session's.
+    public var media: Int?
+    /// What it is, such as `a=extmap`.
+    public var name: String
+    /// What is wrong with it, such as `malformed`.
+    public var problem: String
+  }
+
+  /// The first of them, at most `SDPLimits.passedOver`.
+  public private(set) var lines: [Line] = []
+  /// How many there are.
+  public private(set) var count = 0
+
+  /// Equal to any other.
+  public static func == (_: Self, _: Self) -> Bool { true }
+  /// Adds nothing.
+  public func hash(into _: inout Hasher) {}
+
+  mutating func add(_ number: Int, media: Int?, _ name: String, _ problem: String) {
+    count += 1
+    if lines.count < SDPLimits.passedOver {
+      lines.append(Line(number: number, media: media, name: name, problem: problem))
+    }
+  }
 }
 
 /// The `o=` line (RFC 8866 §5.2).

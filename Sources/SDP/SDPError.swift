@@ -71,6 +71,8 @@ public enum SDPLimits {
   public static let linesPerSection = 1024
   /// Distinct SSRCs in one media section; look-ups among them are linear.
   public static let sourcesPerSection = 128
+  /// Lines that are told of when they were passed over; an offer may have hundreds, and its answer is one message.
+  public static let passedOver = 32
   /// Of one line without its ending.
   public static let bytesPerLine = 8192
 }

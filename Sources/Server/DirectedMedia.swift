@@ -135,7 +135,8 @@ extension PublishChange {
       removed: prepared.removed + ending, recoded: recoded,
       declined: prepared.declined.map { line in
         RoostProtocol.DeclinedLine(
-          mid: line.mid, error: ErrorObject(ErrorCode(rawValue: line.code.rawValue) ?? .negotiationFailed, line.reason))
+          mid: line.mid, attribute: line.attribute,
+          error: ErrorObject(ErrorCode(rawValue: line.code.rawValue) ?? .negotiationFailed, line.reason))
       })
     isNewConnection = prepared.replacesTransport
   }

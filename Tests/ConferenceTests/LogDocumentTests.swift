@@ -37,7 +37,10 @@ import Testing
     _ = scene.hello(scene.stranger("C"))
     _ = scene.code(a, .chat(.send(ChatSendParams(room: "none", text: "x"))))
     let seat = try scene.seat(a)
-    scene.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
+    scene.declined = [
+      DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec)),
+      DeclinedLine(mid: "0", attribute: "a=extmap", error: ErrorObject(.negotiationFailed)),
+    ]
     _ = try scene.publish(a, ["0:audio"])
     scene.declined = []
     scene.negotiationError = ErrorObject(.noCommonCodec)

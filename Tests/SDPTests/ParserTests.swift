@@ -24,54 +24,105 @@ private func line(_ attributes: String) throws(SDPError) -> MediaDescription {
 @Suite struct ParserTests {
   @Test(
     arguments: [
-      ("", 0, .missingVersion), ("\n\n", 0, .missingVersion), ("v=1\n", 1, .missingVersion),
-      ("o=- 1 2 IN IP4 127.0.0.1\n", 1, .missingVersion), ("v=0\n", 0, .missingOrigin),
-      ("v=0\ns=-\n", 2, .missingOrigin), ("v=0\no=- x 2 IN IP4 127.0.0.1\n", 2, .malformed("o=")),
-      ("v=0\no=- 1 99999999999999999999 IN IP4 127.0.0.1\n", 2, .malformed("o=")),
-      ("v=0\no=- 1 2 IN IP4\n", 2, .malformed("o=")), ("v=0\no=- -1 2 IN IP4 ::\n", 2, .malformed("o=")),
-      (head + "v=0\n", 5, .duplicate("v=")), (head + "o=- 1 2 IN IP4 1.1.1.1\n", 5, .duplicate("o=")),
-      (head + "garbage\n", 5, .notALine), (head + "=x\n", 5, .notALine), (head + "M=video\n", 5, .notALine),
-      (head + "a\n", 5, .notALine), (head + "c=IN IP5 x\n", 5, .malformed("c=")),
-      (head + "b=AS:x\n", 5, .malformed("b=")), (head + "a=\n", 5, .malformed("a=")),
-      (head + "a=:x\n", 5, .malformed("a=")), (head + "a=a b\n", 5, .malformed("a=")),
-      (head + "a=x\u{0}y\n", 5, .illegalByte), (head + "a=x\ry\n", 5, .illegalByte),
-      (head + "m=video\n", 5, .malformed("m=")), (head + "m=video 65536 RTP/AVP 0\n", 5, .malformed("m=")),
-      (head + "m=video 9 RTP/SAVPF\n", 5, .malformed("m=")), (head + "m=video 9 RTP/SAVPF 128\n", 5, .malformed("m=")),
-      (head + "m=video 9 RTP/SAVPF 96 96\n", 5, .malformed("m=")),
+      ("", 0, .missingVersion),
+      ("\n\n", 0, .missingVersion),
+      ("v=1\n", 1, .missingVersion),
+      ("o=- 1 2 IN IP4 127.0.0.1\n", 1, .missingVersion),
+      ("v=0\n", 0, .missingOrigin),
+      ("v=0\ns=-\n", 2, .missingOrigin),
+      (head + "garbage\n", 5, .notALine),
+      (head + "=x\n", 5, .notALine),
+      (head + "M=video\n", 5, .notALine),
+      (head + "a\n", 5, .notALine),
+      (head + "a=x\u{0}y\n", 5, .illegalByte),
+      (head + "a=x\ry\n", 5, .illegalByte),
+      (head + "m=video\n", 5, .malformed("m=")),
+      (head + "m=video 65536 RTP/AVP 0\n", 5, .malformed("m=")),
+      (head + "m=video 9 RTP/SAVPF\n", 5, .malformed("m=")),
+      (head + "m=video 9 RTP/SAVPF 128\n", 5, .malformed("m=")),
       (head + "m=video 9 RTP/SAVPF vp8\n", 5, .malformed("m=")),
       (video + "a=mid:0\na=mid:0\n", 7, .duplicate("a=mid")),
       (video + "a=mid:0\nm=audio 9 RTP/SAVPF 0\na=mid:0\n", 8, .duplicate("a=mid:0")),
-      (video + "a=mid:\n", 6, .malformed("a=mid")), (video + "a=mid:a b\n", 6, .malformed("a=mid")),
-      (video + "a=rtpmap:96\n", 6, .malformed("a=rtpmap")), (video + "a=rtpmap:96 VP8\n", 6, .malformed("a=rtpmap")),
-      (video + "a=rtpmap:96 VP8/0\n", 6, .malformed("a=rtpmap")),
-      (video + "a=rtpmap:96 VP8/90000/x\n", 6, .malformed("a=rtpmap")),
-      (video + "a=rtpmap:300 VP8/90000\n", 6, .malformed("a=rtpmap")),
-      (video + "a=rtpmap:-1 VP8/90000\n", 6, .malformed("a=rtpmap")),
-      (video + "a=fmtp:x apt=96\n", 6, .malformed("a=fmtp")), (video + "a=rtcp-fb:96\n", 6, .malformed("a=rtcp-fb")),
-      (video + "a=extmap:0 urn:x\n", 6, .malformed("a=extmap")),
-      (video + "a=extmap:256 urn:x\n", 6, .malformed("a=extmap")), (video + "a=extmap:1\n", 6, .malformed("a=extmap")),
-      (video + "a=extmap:1/up urn:x\n", 6, .malformed("a=extmap")),
+      (video + "a=mid:\n", 6, .malformed("a=mid")),
+      (video + "a=mid:a b\n", 6, .malformed("a=mid")),
       (video + "a=ice-ufrag:abc\n", 6, .malformed("a=ice-ufrag")),
       (video + "a=ice-ufrag:abcd\u{e9}\n", 6, .malformed("a=ice-ufrag")),
-      (video + "a=ice-pwd:short\n", 6, .malformed("a=ice-pwd")), (video + "a=setup:maybe\n", 6, .malformed("a=setup")),
+      (video + "a=ice-pwd:short\n", 6, .malformed("a=ice-pwd")),
+      (video + "a=setup:maybe\n", 6, .malformed("a=setup")),
       (video + "a=fingerprint:sha-256 00:11\n", 6, .malformed("a=fingerprint")),
       (video + "a=fingerprint:sha-1 0:1:2\n", 6, .malformed("a=fingerprint")),
       (video + "a=fingerprint:sha-256\n", 6, .malformed("a=fingerprint")),
-      (video + "a=ssrc:x cname:y\n", 6, .malformed("a=ssrc")),
-      (video + "a=ssrc:4294967296 cname:y\n", 6, .malformed("a=ssrc")),
-      (video + "a=ssrc-group:FID 1 x\n", 6, .malformed("a=ssrc-group")),
-      (video + "a=rid:l sideways\n", 6, .malformed("a=rid")), (video + "a=rid:l! send\n", 6, .malformed("a=rid")),
-      (video + "a=rid:l send pt=200\n", 6, .malformed("a=rid")),
-      (video + "a=rid:l send\na=rid:l send\n", 7, .duplicate("a=rid")),
-      (video + "a=simulcast:send\n", 6, .malformed("a=simulcast")),
-      (video + "a=simulcast:send l;;h\n", 6, .malformed("a=simulcast")),
-      (video + "a=simulcast:send l send h\n", 6, .malformed("a=simulcast")),
-      (video + "a=simulcast:send l\na=simulcast:send l\n", 7, .duplicate("a=simulcast")),
-      (video + "a=msid:\n", 6, .malformed("a=msid")), (head + "a=group:\n", 5, .malformed("a=group")),
     ] as [(String, Int, SDPError.Reason)])
   func refuses(text: String, line: Int, reason: SDPError.Reason) {
     #expect(failure(text.utf8) == SDPError(line: line, reason: reason))
     #expect(failure(text.replacing("\n", with: "\r\n").utf8) == SDPError(line: line, reason: reason))
+  }
+
+  /// What browsers pass over is passed over, and told of.
+  @Test(
+    arguments: [
+      ("v=0\no=- x 2 IN IP4 127.0.0.1\n", 2, "o="),
+      ("v=0\no=- 1 99999999999999999999 IN IP4 127.0.0.1\n", 2, "o="),
+      ("v=0\no=- 1 2 IN IP4\n", 2, "o="),
+      ("v=0\no=- -1 2 IN IP4 ::\n", 2, "o="),
+      (head + "v=0\n", 5, "v="),
+      (head + "o=- 1 2 IN IP4 1.1.1.1\n", 5, "o="),
+      (head + "c=IN IP5 x\n", 5, "c="),
+      (head + "b=AS:x\n", 5, "b="),
+      (head + "a=\n", 5, "a="),
+      (head + "a=:x\n", 5, "a="),
+      (head + "a=a b\n", 5, "a="),
+      (head + "m=video 9 RTP/SAVPF 96 96\n", 5, "m="),
+      (video + "a=rtpmap:96\n", 6, "a=rtpmap"),
+      (video + "a=rtpmap:96 VP8\n", 6, "a=rtpmap"),
+      (video + "a=rtpmap:96 VP8/0\n", 6, "a=rtpmap"),
+      (video + "a=rtpmap:96 VP8/90000/x\n", 6, "a=rtpmap"),
+      (video + "a=rtpmap:300 VP8/90000\n", 6, "a=rtpmap"),
+      (video + "a=rtpmap:-1 VP8/90000\n", 6, "a=rtpmap"),
+      (video + "a=fmtp:x apt=96\n", 6, "a=fmtp"),
+      (video + "a=rtcp-fb:96\n", 6, "a=rtcp-fb"),
+      (video + "a=extmap:0 urn:x\n", 6, "a=extmap"),
+      (video + "a=extmap:256 urn:x\n", 6, "a=extmap"),
+      (video + "a=extmap:1\n", 6, "a=extmap"),
+      (video + "a=extmap:1/up urn:x\n", 6, "a=extmap"),
+      (video + "a=ssrc:x cname:y\n", 6, "a=ssrc"),
+      (video + "a=ssrc:4294967296 cname:y\n", 6, "a=ssrc"),
+      (video + "a=ssrc-group:FID 1 x\n", 6, "a=ssrc-group"),
+      (video + "a=rid:l sideways\n", 6, "a=rid"),
+      (video + "a=rid:l! send\n", 6, "a=rid"),
+      (video + "a=rid:l send pt=200\n", 6, "a=rid"),
+      (video + "a=rid:l send\na=rid:l send\n", 7, "a=rid"),
+      (video + "a=simulcast:send\n", 6, "a=simulcast"),
+      (video + "a=simulcast:send l;;h\n", 6, "a=simulcast"),
+      (video + "a=simulcast:send l send h\n", 6, "a=simulcast"),
+      (video + "a=simulcast:send l\na=simulcast:send l\n", 7, "a=simulcast"),
+      (video + "a=msid:\n", 6, "a=msid"),
+      (head + "a=group:\n", 5, "a=group"),
+      (video.replacing("96 97", with: "96 x 97 200"), 5, "m="),
+      (head + "a=RTPMAP\n" + "a=\t\n", 6, "a="),
+    ] as [(String, Int, String)])
+  func passesOver(text: String, line: Int, name: String) throws {
+    for text in [text, text.replacing("\n", with: "\r\n"), text.replacing("\n", with: " \t\n\n")] {
+      let description = try SessionDescription.parse(text)
+      let lines = description.passedOver.lines
+      #expect(lines.map(\.name) == [name] && description.passedOver.count == 1)
+      if !text.contains("\t") { #expect(lines.map(\.number) == [line]) }
+      #expect(lines.first?.media == (text.contains("m=") ? 0 : nil))
+      // It leaves nothing behind, and nothing that could be written and not read.
+      #expect(try SessionDescription.parse(description.serialized()).passedOver.count == 0)
+    }
+  }
+
+  @Test func whatIsPassedOverIsToldOfWithinBounds() throws {
+    let description = try SessionDescription.parse(video + String(repeating: "a=extmap:0 urn:x\n", count: 1_000))
+    #expect(description.passedOver.count == 1_000 && description.passedOver.lines.count == SDPLimits.passedOver)
+  }
+
+  /// Both ways to write a word, and blanks at the end of lines.
+  @Test func caseAndBlanksDoNotMatter() throws {
+    let line = try line("a=setup:ACTPASS  \na=rtcp-mux \na=mid:0\t\na=sendonly \n")
+    #expect(line.transport.setup == .actpass && line.transport.rtcpMux && line.mid == "0")
+    #expect(line.direction == .sendOnly)
   }
 
   @Test func errorsAreSentences() {
