@@ -42,7 +42,7 @@ public func interfaceAddresses() -> [SocketAddress] {
 }
 
 extension SocketAddress {
-  fileprivate init?(raw: UnsafeMutablePointer<sockaddr>) {
+  init?(raw: UnsafeMutablePointer<sockaddr>) {
     switch Int32(raw.pointee.sa_family) {
     case AF_INET:
       let v4 = UnsafeRawPointer(raw).loadUnaligned(as: sockaddr_in.self)
@@ -75,11 +75,20 @@ extension ServerConfiguration.Media {
 }
 
 extension ServerConfiguration {
-  /// The addresses to put into ICE candidates, port 0: `media.advertise` where it is given, otherwise the bound ones.
-  /// Loopback is among those only when the web listener is on loopback too, or when there is nothing else.
-  public func advertisedAddresses(interfaces: [SocketAddress]) -> [SocketAddress] {
-    if !media.advertise.isEmpty { return media.advertise }
+  /// The addresses to put into ICE candidates: `media.advertise` where it is given, otherwise the bound ones. Their ports lead to worker
+  /// 0; 0 stands for those of the workers. Names stand for what `resolve` says, as far as media is bound to an address of its family.
+  /// Loopback is among the bound ones only when the web listener is on loopback too, or when there is nothing else.
+  public func advertisedAddresses(
+    interfaces: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
+  ) -> [SocketAddress] {
     let bound = media.bindAddresses(interfaces: interfaces)
+    if !media.advertise.isEmpty {
+      return media.advertise.flatMap { entry -> [SocketAddress] in
+        if let address = entry.address { return [address] }
+        return resolve(entry.host).filter { found in bound.contains { $0.isIPv4 == found.isIPv4 } }
+          .map { SocketAddress(high: $0.high, low: $0.low, port: entry.port ?? 0) }
+      }
+    }
     let remote = bound.filter { !$0.isLoopback }
     return listen.address.isLoopback || remote.isEmpty ? bound : remote
   }

@@ -203,7 +203,7 @@ extension ServerConfiguration.Media {
       if !addresses.isEmpty { keys.complain("addresses", "this machine has none of these addresses") }
       bound = Self().addresses
     }
-    keys.read("advertise", .list(of: .advertisedAddress(bound: bound)), &advertise)
+    keys.read("advertise", .list(of: .advertised(bound: bound)), &advertise)
   }
 }
 

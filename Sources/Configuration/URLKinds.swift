@@ -11,15 +11,21 @@ extension ValueKind where Value == String {
     }
   }
 
-  /// A scheme, host and optional port, as browsers send it in Origin, or `*`.
+  /// A scheme, host and optional port, as browsers send it in Origin, or `*`. Apps made of web pages have schemes of their own
+  /// (`capacitor://localhost`), pages of files and of sandboxes have `null`, and `https://*.example.org` is for all names below one.
   static var origin: Self {
     let written = Self { node, context in
-      if let text = node.text, text == "*" || isOrigin(text) { return text }
-      context.complain(node, expected: "an origin such as https://example.org or https://example.org:8443, or \"*\"")
+      if let text = node.text, text == "*" || text == "null" || isOrigin(text) { return text }
+      context.complain(
+        node,
+        expected:
+          "an origin such as https://example.org, https://*.example.org or capacitor://localhost, \"null\", or \"*\"")
       return nil
     }
     return written.unless { origin in
-      let port = origin.hasPrefix("https:") ? ":443" : ":80"
+      guard let port = ["https:": ":443", "http:": ":80"].first(where: { origin.hasPrefix($0.key) })?.value else {
+        return nil
+      }
       return origin.hasSuffix(port) ? "browsers leave \(port) out; expected \(origin.dropLast(port.count))" : nil
     }
   }
@@ -60,10 +66,20 @@ private func isHTTPURL(_ text: String) -> Bool {
 }
 
 private func isOrigin(_ text: String) -> Bool {
-  for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
-    return isPrintable(text, 300) && isHostAndPort(text.dropFirst(scheme.count))
+  guard isPrintable(text, 300), let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else {
+    return false
   }
-  return false
+  let (scheme, rest) = (text[..<colon], text[colon...].dropFirst(3))
+  // RFC 3986 §3.1; in small letters, as browsers write it.
+  let isScheme =
+    scheme.utf8.first.map { (0x61...0x7a).contains($0) } ?? false
+    && scheme.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
+  guard rest.hasPrefix("*.") else { return isScheme && isHostAndPort(rest) }
+  // All names below one that somebody has: not below a whole top-level domain.
+  let name = rest.dropFirst(2)
+  return isScheme && name.contains(".") && !name.hasPrefix(".")
+    && name.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
+    && isHostAndPort(name)
 }
 
 /// `?transport=` is TURN's alone, and browsers refuse what they do not know: the whole list then, and with it the call.

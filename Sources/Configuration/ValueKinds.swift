@@ -130,6 +130,25 @@ extension ValueKind where Value == String {
   }
 }
 
+extension ValueKind where Value == Advertised {
+  /// What clients can be told: a name, or an address that is no wildcard and of a family that some socket of `bound` has.
+  static func advertised(bound: [SocketAddress]) -> Self {
+    Self { node, context in
+      guard let text = node.text, let entry = Advertised(text: text) else {
+        context.complain(
+          node, expected: "an address or a name such as 192.0.2.1, \"2001:db8::1\" or media.example.org:50000")
+        return nil
+      }
+      guard let address = entry.address else { return entry }
+      if let problem = ValueKind<SocketAddress>.problemTelling(address, bound: bound) {
+        context.complain(node, problem)
+        return nil
+      }
+      return entry
+    }
+  }
+}
+
 extension ValueKind where Value == SocketAddress {
   /// An IPv4 or IPv6 address without a port; the result has port 0.
   static var address: Self {
@@ -143,16 +162,14 @@ extension ValueKind where Value == SocketAddress {
   /// An address that a socket can be bound to: a machine's own, or a wildcard.
   static var boundAddress: Self { address.unless { unusable($0) } }
 
-  /// An address that clients can be told: no wildcard, and of a family that some socket of `bound` has.
-  static func advertisedAddress(bound: [SocketAddress]) -> Self {
-    address.unless { address in
-      if address.isWildcard {
-        return "\(address.host) stands for all addresses; clients need one that they can send to"
-      }
-      if let problem = unusable(address) { return problem }
-      if bound.contains(where: { $0.isIPv4 == address.isIPv4 }) { return nil }
-      return "media is bound to no \(address.family) address; expected one of the family of media.addresses"
+  /// Why clients cannot be told this address; nil where they can.
+  fileprivate static func problemTelling(_ address: SocketAddress, bound: [SocketAddress]) -> String? {
+    if address.isWildcard {
+      return "\(address.host) stands for all addresses; clients need one that they can send to"
     }
+    if let problem = unusable(address) { return problem }
+    if bound.contains(where: { $0.isIPv4 == address.isIPv4 }) { return nil }
+    return "media is bound to no \(address.family) address; expected one of the family of media.addresses"
   }
 
   private static func unusable(_ address: SocketAddress) -> String? {

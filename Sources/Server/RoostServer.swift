@@ -63,6 +63,7 @@ public final class RoostServer: Sendable {
     let inbox = ConferenceInbox(ConferenceRules(configuration))
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
+    let told = try Self.advertised(configuration)
     workers = try Self.startWorkers(configuration, certificate: certificate, backend: backend, inbox: inbox)
     let workers = self.workers
     readiness = ReadinessState()
@@ -81,7 +82,7 @@ public final class RoostServer: Sendable {
       sink: { inbox.post(.command($0)) })
     let doors = Doors([door, whip, flashphonerDoor])
     let director = MediaDirector(
-      workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
+      workers: workers.enumerated().map { .init(addresses: Self.candidates(of: $1, number: $0, told)) },
       fingerprint: certificate.sha256Fingerprint,
       publishOptions: PublishOptions(configuration))
     var rules = ConferenceRules(configuration)
@@ -242,9 +243,24 @@ public final class RoostServer: Sendable {
     }
   }
 
-  /// ICE candidates of a worker: every advertised address with the port of the socket of its family.
-  private static func candidates(of worker: MediaWorker, _ configuration: ServerConfiguration) -> [SocketAddress] {
-    configuration.advertisedAddresses(interfaces: interfaceAddresses()).compactMap { address in
+  /// What clients are told. Names are looked up now, and not again.
+  private static func advertised(_ configuration: ServerConfiguration) throws(StartError) -> [SocketAddress] {
+    for entry in configuration.media.advertise where entry.address == nil && resolve(entry.host).isEmpty {
+      throw StartError("\(entry.host) stands for no address; a resolver must know it", key: "media.advertise")
+    }
+    return configuration.advertisedAddresses(interfaces: interfaceAddresses())
+  }
+
+  /// ICE candidates of a worker: every advertised address, with the port that is told for it, or that of the socket of its family.
+  private static func candidates(
+    of worker: MediaWorker, number: Int, _ told: [SocketAddress]
+  ) -> [SocketAddress] {
+    told.compactMap { address in
+      if address.port != 0 {
+        return UInt16(exactly: Int(address.port) + number).map {
+          SocketAddress(high: address.high, low: address.low, port: $0)
+        }
+      }
       let exact = worker.addresses.first { $0.high == address.high && $0.low == address.low }
       let socket = exact ?? worker.addresses.first { $0.isIPv4 == address.isIPv4 }
       return socket.map { SocketAddress(high: address.high, low: address.low, port: $0.port) }

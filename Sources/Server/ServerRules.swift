@@ -225,7 +225,8 @@ extension WebServerConfiguration {
       maximumConnections: configuration.limits.connections,
       maximumConnectionsPerAddress: configuration.limits.connectionsPerAddress)
     // Where a page may come from, the server may be: behind a proxy they are one.
-    let besides = origins.filter { $0 != "*" }.compactMap { $0.split(separator: "/").last.map(String.init) }
+    let besides = origins.filter { $0.contains("://") && !$0.contains("*") }
+      .compactMap { $0.split(separator: "/").last.map(String.init) }
     hosts = HostPolicy(names: configuration.listen.hosts, besides: besides)
     proxies = TrustedProxies(configuration.listen.trustedProxies)
     takesProxyHeaders = configuration.listen.proxyProtocol

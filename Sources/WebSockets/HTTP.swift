@@ -136,6 +136,15 @@ public struct HTTPResponse: Sendable, Equatable {
     self.init(status: status, headers: [Header("content-type", contentType)] + headers, body: body)
   }
 
+  /// Why a request is refused, as problem details (RFC 9457): what programs read as well. `detail` is a text of ours, without quotation
+  /// marks.
+  static func problem(_ status: Int, _ title: String, _ detail: String) -> HTTPResponse {
+    HTTPResponse(
+      status: status, contentType: "application/problem+json",
+      headers: [Header("cache-control", "no-store"), Header("x-content-type-options", "nosniff")],
+      body: Array(#"{"status":\#(status),"title":"\#(title)","detail":"\#(detail)"}"#.utf8))
+  }
+
   /// A line of plain text that is not to be cached.
   public static func text(_ status: Int, _ line: String) -> HTTPResponse {
     HTTPResponse(

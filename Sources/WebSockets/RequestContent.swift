@@ -50,7 +50,8 @@ package enum ContentFraming: Equatable, Sendable {
   var objection: HTTPResponse? {
     switch self {
     case .absent, .length: nil
-    case .encoded: .text(411, "Transfer-Encoding is not served: send the content with a Content-Length")
+    case .encoded:
+      .problem(411, "Length Required", "Transfer-Encoding is not served: send the content with a Content-Length")
     case .malformed(let reason): .text(400, reason)
     }
   }
@@ -106,9 +107,12 @@ extension ServerLoop {
   func objection(_ head: RequestHead, _ route: HTTPRoute, _ request: HTTPRequest) -> HTTPResponse? {
     guard let most = route.contentLimit else { return nil }
     guard case .length(let bytes) = head.framing else {
-      return request.method.hasContent ? .text(411, "a Content-Length is needed, also where it is 0") : nil
+      return request.method.hasContent
+        ? .problem(411, "Length Required", "a Content-Length is needed, also where it is 0") : nil
     }
-    if bytes > most { return .text(413, "the content of a request has \(most) bytes at most here") }
+    if bytes > most {
+      return .problem(413, "Content Too Large", "the content of a request has \(most) bytes at most here")
+    }
     if !announced.hasSpace(for: bytes, of: PeerNetwork(request.peer), shared.configuration) {
       return .text(503, "too many requests with content at once").with("retry-after", "1")
     }

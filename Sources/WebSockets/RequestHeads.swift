@@ -39,7 +39,7 @@ package struct RequestHead: Equatable, Sendable {
   func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
 
   /// What its headers say.
-  /// - Throws: 400 for any upgrade but one to WebSocket.
+  /// - Throws: 400 for an upgrade to WebSocket that is said twice, or with something else.
   fileprivate mutating func settle() throws(RequestHeads.Fault) {
     let upgrades = values("upgrade")
     // The library answers others itself on a connection that has served a request, and then they are answered here too.
@@ -76,8 +76,8 @@ package struct RequestHeads {
   static let mostNeeded = 32
   /// What the library needs to see by name. It knows them all; of every other it could know a longer one.
   private static let needed: Set<String> = [
-    "host", "origin", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
-    "sec-websocket-extensions", "content-length", "transfer-encoding",
+    "host", "origin", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-extensions",
+    "content-length", "transfer-encoding",
   ]
 
   private enum State {
@@ -99,6 +99,9 @@ package struct RequestHeads {
   private var state = State.requestLine
   private var line: [UInt8] = []
   private var name = ""
+  /// Whether an upgrade is passed over, as nobody needs to take one (RFC 9110 §7.8): to HTTP/2, of every Java client and of `curl
+  /// --http2`, or to anything else that does not begin as WebSocket does. The library sees blanks in its place.
+  private var isUpgradePassedOver = false
   private var bytes = 0
   private var neededLines = 0
   /// Of the query that is being read; 0 before it.
@@ -184,13 +187,19 @@ package struct RequestHeads {
       if byte == 13 {
         try endValue()
       } else {
+        // Never of an upgrade, which is needed.
         state = .value
         // A blank as a rule, which is none of the value.
         try collect(byte)
       }
       return UInt8(ascii: ":")
     case .value:
-      if byte == 13 { try endValue() } else { try collect(byte) }
+      if byte == 13 {
+        try endValue()
+      } else {
+        try collect(byte)
+        return seen(byte)
+      }
     case .lineEnd(let isHeadEnd):
       guard byte == 10 else { throw .malformed("a line of a head ends with CR LF") }
       if isHeadEnd { try endHead() } else { begin(.name) }
@@ -202,6 +211,16 @@ package struct RequestHeads {
   private mutating func begin(_ next: State) {
     state = next
     line = []
+  }
+
+  /// What the library sees of a byte of a value.
+  private mutating func seen(_ byte: UInt8) -> UInt8? {
+    guard name == "upgrade" else { return nil }
+    if !isUpgradePassedOver, byte != 0x20, byte != 9 {
+      let first = line.first { $0 != 0x20 && $0 != 9 }
+      isUpgradePassedOver = first != UInt8(ascii: "w") && first != UInt8(ascii: "W")
+    }
+    return isUpgradePassedOver ? 0x20 : nil
   }
 
   private mutating func collect(_ byte: UInt8) throws(Fault) {
@@ -265,6 +284,11 @@ package struct RequestHeads {
   }
 
   private mutating func endValue() throws(Fault) {
+    if isUpgradePassedOver {
+      (name, isUpgradePassedOver) = ("", false)
+      state = .lineEnd(isHeadEnd: false)
+      return
+    }
     // The library compares these bytes as they are, but for blanks before them; another upgrade than to WebSocket it answers itself.
     guard name != "upgrade" || line.drop(while: { $0 == 0x20 }).allSatisfy(\.isTokenByte) else {
       throw .malformed("Upgrade has one word, and nothing behind it")

@@ -329,6 +329,10 @@ extension ServerLoop {
     guard header(wsi, WSI_TOKEN_KEY)?.isWebSocketKey == true else {
       return .text(400, "Sec-WebSocket-Key must be 16 bytes in base64")
     }
+    // A client that has asked for one, and is given none, fails without a word (RFC 6455 §4.1).
+    guard head.values("sec-websocket-protocol").isEmpty else {
+      return .text(400, "no subprotocol is spoken here: leave Sec-WebSocket-Protocol out")
+    }
     guard shared.configuration.origins.allows(origin: head.origins.first, host: head.hosts.first) else {
       return .text(403, "pages of this origin may not connect")
     }

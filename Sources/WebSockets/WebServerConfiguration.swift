@@ -117,7 +117,8 @@ public struct TLSFiles: Sendable, Hashable {
 /// Which pages may open a WebSocket. Requests without an `Origin` header do not come from a page and are always let in:
 /// the header protects a browser's user from foreign pages, not the server from programs.
 public enum OriginPolicy: Sendable, Hashable {
-  /// Pages of the host that the request itself names, and of the listed origins (`https://example.org`).
+  /// Pages of the host that the request itself names, and of the listed origins: `https://example.org`, those of apps such as
+  /// `capacitor://localhost`, `null`, and `https://*.example.org` for all names below one.
   case sameHost(allowing: [String])
   /// The same, whatever the page's port: for a listener whose pages always come from another.
   case sameName(allowing: [String])
@@ -130,16 +131,31 @@ public enum OriginPolicy: Sendable, Hashable {
     switch self {
     case .any: return true
     case .sameName(let allowed):
-      if allowed.contains(where: { $0.lowercased() == origin }) { return true }
+      if Self.lists(allowed, origin) { return true }
       guard let scheme = ["https://", "http://"].first(where: { origin.hasPrefix($0) }), let host else { return false }
       return Self.name(String(origin.dropFirst(scheme.count))) == Self.name(host.lowercased())
     case .sameHost(let allowed):
-      if allowed.contains(where: { $0.lowercased() == origin }) { return true }
+      if Self.lists(allowed, origin) { return true }
       guard let scheme = ["https://", "http://"].first(where: { origin.hasPrefix($0) }), let host else { return false }
       let implied = scheme == "https://" ? ":443" : ":80"
       return Self.strip(implied, from: String(origin.dropFirst(scheme.count)))
         == Self.strip(implied, from: host.lowercased())
     }
+  }
+
+  private static func lists(_ allowed: [String], _ origin: String) -> Bool {
+    allowed.contains { matches($0.lowercased(), origin) }
+  }
+
+  /// Whether an origin is this one, or is of a name below it where it has `*.` before its name. A port must be the same.
+  private static func matches(_ allowed: String, _ origin: String) -> Bool {
+    let parts = allowed.split(separator: "://*.", maxSplits: 1)
+    guard parts.count == 2 else { return allowed == origin }
+    let (scheme, domain) = (parts[0] + "://", "." + parts[1])
+    guard origin.hasPrefix(scheme), origin.hasSuffix(domain) else { return false }
+    let below = origin.utf8.dropFirst(scheme.utf8.count).dropLast(domain.utf8.count)
+    return !below.isEmpty && below.first != UInt8(ascii: ".") && below.last != UInt8(ascii: ".")
+      && below.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: ":") }
   }
 
   /// A host without its port. By bytes: it may be of any length, and any characters.

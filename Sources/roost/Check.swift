@@ -13,7 +13,10 @@ func check(_ loaded: Loaded) throws -> Int32 {
 /// What would be served, one fact a line.
 func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) -> [String] {
   let media = configuration.media
-  let told = configuration.advertisedAddresses(interfaces: interfaces).map(\.host)
+  // Names as they are: what they stand for is for the start to find out, and for `roost doctor`.
+  let told =
+    media.advertise.isEmpty
+    ? configuration.advertisedAddresses(interfaces: interfaces).map(\.host) : media.advertise.map(\.described)
   let last = media.port(ofWorker: media.workers - 1)
   let ports =
     media.workers == 0

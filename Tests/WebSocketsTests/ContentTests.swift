@@ -193,6 +193,11 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
     let answer = try await exchange(post + headers + "\r\n")
     #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(name): \(answer)")
     #expect(answer.lowercased().contains("connection: close"))
+    // Programs read why.
+    if status == "411" {
+      #expect(
+        answer.contains("content-type: application/problem+json") && answer.contains("\"detail\":\""), "\(answer)")
+    }
   }
 
   /// A request in the content, or behind it, is none of ours.
@@ -346,4 +351,14 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
     "/a//c", "/a/%/c", "/a/%g0/c", "/a/%00/c", "/a/%7f/c", "/a/../c", "/a/./c", "/a/%c0%af/c", "/a/%+1/c",
   ])
   func badSegmentsAreTold(target: String) { #expect(pattern.match(target) == .malformed) }
+
+  /// One `/` behind a name changes nothing; two do.
+  @Test(arguments: [
+    ("/whip/room", PathPattern.Match.found(["room": "room"])), ("/whip/room/", .found(["room": "room"])),
+    ("/whip/room//", .other), ("/whip/", .malformed), ("/whip//", .malformed), ("/whip", .other),
+  ])
+  func aSlashBehindANameIsPassedOver(target: String, match: PathPattern.Match) {
+    #expect(PathPattern("/whip/{room}").match(target) == match)
+    #expect(PathPattern("/whip/{room}/{id}").match("/whip/room/") == .other)
+  }
 }

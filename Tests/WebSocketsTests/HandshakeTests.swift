@@ -127,7 +127,7 @@ private func names(_ count: Int, _ separator: String) -> String {
 
   /// The library answers an upgrade to something else itself on a connection that has served a request.
   @Test(arguments: [
-    "Upgrade: h2c", "Upgrade: websocket, h2c", "Upgrade: websocket\r\nUpgrade: h2c", "Upgrade:", "Upgrade: websocket ",
+    "Upgrade: websocket, h2c", "Upgrade: websocket\r\nUpgrade: websocket", "Upgrade:", "Upgrade: websocket ",
     "Upgrade:\twebsocket", "Upgrade: websoc\u{212A}et",
   ])
   func anotherUpgradeGetsOneAnswer(line: String) async throws {
@@ -144,6 +144,36 @@ private func names(_ count: Int, _ separator: String) -> String {
       let answer = await raw.readToEnd()
       #expect(answer.hasPrefix("HTTP/1.1 400"), "\(isReused): \(answer)")
       #expect(answer.components(separatedBy: "HTTP/1.").count == 2, "\(isReused): \(answer)")
+    }
+  }
+
+  /// What Java's HttpClient and `curl --http2` say with each request over plain HTTP: they get HTTP/1.1.
+  @Test(arguments: ["GET", "POST"]) func whoOffersHTTP2IsServed(method: String) async throws {
+    let post = HTTPRoute(.path("/post"), methods: [.post], contentLimit: 64) { .text(200, "\($0.content.count) bytes") }
+    let server = try startEcho(routes: routes + [post])
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    let content = method == "POST" ? "Content-Length: 3\r\n\r\nabc" : "\r\n"
+    let path = method == "POST" ? "/post" : "/hello?h2c"
+    raw.write(
+      "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        + "HTTP2-Settings: AAMAAABkAAQAAP__\r\n" + content)
+    let head = await raw.readHead()
+    #expect(head.hasPrefix("HTTP/1.1 200"), "\(head)")
+  }
+
+  /// A client that wants a subprotocol is told that there is none, and can be read by people.
+  @Test func anUnknownSubprotocolGetsAnAnswer() async throws {
+    let server = try startEcho()
+    defer { server.stop() }
+    for names in ["sip", "roost, x", ""] {
+      let raw = try RawConnection(port: server.port)
+      raw.write(
+        "GET /rtc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+          + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: \(names)\r\n\r\n"
+      )
+      let answer = await raw.readToEnd()
+      #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("Sec-WebSocket-Protocol"), "\(answer)")
     }
   }
 
@@ -222,6 +252,23 @@ private func names(_ count: Int, _ separator: String) -> String {
   }
 
   @Test func originsAreComparedWithTheirPorts() {
+    for (allowed, good, bad) in [
+      ("capacitor://localhost", ["capacitor://localhost"], ["ionic://localhost", "capacitor://localhost.evil"]),
+      ("null", ["null"], ["nullx", "https://null"]),
+      (
+        "https://*.example.org", ["https://a.example.org", "https://a.b.EXAMPLE.org"],
+        [
+          "https://example.org", "https://evilexample.org", "http://a.example.org", "https://a.example.org:8443",
+          "https://.example.org", "https://a.example.org.evil", "https://evil/.example.org", "https://x@y.example.org",
+        ]
+      ),
+      ("https://*.example.org:8443", ["https://a.example.org:8443"], ["https://a.example.org"]),
+    ] {
+      for policy in [OriginPolicy.sameHost(allowing: [allowed]), .sameName(allowing: [allowed])] {
+        for origin in good { #expect(policy.allows(origin: origin, host: "conf.local"), "\(allowed) \(origin)") }
+        for origin in bad { #expect(!policy.allows(origin: origin, host: "conf.local"), "\(allowed) \(origin)") }
+      }
+    }
     let policy = OriginPolicy.sameHost(allowing: ["https://App.example"])
     #expect(policy.allows(origin: nil, host: nil))
     #expect(policy.allows(origin: "http://127.0.0.1:8080", host: "127.0.0.1:8080"))

@@ -93,7 +93,7 @@ enum LongPart: CaseIterable {
     defer { server.stop() }
     func head(parts: Int, needed: Int) -> String {
       let query = [String](repeating: "a=1", count: parts).joined(separator: "&")
-      let more = "Connection: close\r\n" + String(repeating: "Sec-WebSocket-Protocol: x\r\n", count: needed - 2)
+      let more = "Connection: close\r\n" + String(repeating: "Sec-WebSocket-Version: x\r\n", count: needed - 2)
       return "GET /hello?\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n"
     }
     let (parts, needed) = (RequestHeads.mostParts, RequestHeads.mostNeeded)

@@ -70,7 +70,7 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
     "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "GET / HTTP/1.1\r\n: a\r\n\r\n", "GET / HTTP/1.1\r\nX-Y:\nHost: a\r\n\r\n",
     "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nA: \u{0}\r\n\r\n", "GET /\r\n\r\n", "\r\n\r\n",
-    "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nA: \rb\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n",
+    "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nA: \rb\r\n\r\n",
     "GET / HTTP/1.1\r\nUpgrade:\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: websocket, h2c\r\n\r\n",
     "GET / HTTP/1.1\r\nUpgrade: websocket\r\nupgrade: websocket\r\n\r\n",
   ]) func whatIsNoHeadIsRefused(text: String) throws {
@@ -78,6 +78,23 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
       var heads = RequestHeads()
       #expect(throws: RequestHeads.Fault.self) { try read(text, &heads, pieces: size) }
       #expect(all(&heads).isEmpty)
+    }
+  }
+
+  /// RFC 9110 §7.8: a server may pass over an upgrade. The library, which would answer it itself, sees none, however it comes.
+  @Test(arguments: [
+    "Upgrade: h2c", "upgrade:h2c", "Upgrade:   TLS/1.0, HTTP/1.1", "Upgrade: h2c, websocket",
+    "Upgrade: h2c\r\nUpgrade: h2c",
+  ]) func anUpgradeToSomethingElseIsPassedOver(line: String) throws {
+    for size in [1, 3, 4096] {
+      var heads = RequestHeads()
+      let text = "GET /a HTTP/1.1\r\nHost: a\r\n\(line)\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nOrigin: http://a\r\n\r\n"
+      let seen = try read(text + "GET /b HTTP/1.1\r\nHost: b\r\n\r\n", &heads, pieces: size)
+      for word in ["h2c", "TLS", "websocket", "HTTP2-Settings:"] { #expect(!seen.contains(word), "\(seen)") }
+      #expect(seen.utf8.count == (text + "GET /b HTTP/1.1\r\nHost: b\r\n\r\n").utf8.count)
+      let requests = all(&heads)
+      #expect(requests.map(\.target) == ["/a", "/b"] && requests[0].origins == ["http://a"])
+      #expect(requests[0].headers.allSatisfy { $0.name != "upgrade" })
     }
   }
 

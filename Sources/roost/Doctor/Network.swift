@@ -78,12 +78,27 @@ private func receiveAll(_ descriptor: Int32) -> [clinux_datagram] {
 }
 
 /// What clients are told to send to, and who can reach that.
-func advertisedAddresses(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) -> [Finding] {
-  let told = configuration.advertisedAddresses(interfaces: interfaces)
+func advertisedAddresses(
+  _ configuration: ServerConfiguration, interfaces: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
+) -> [Finding] {
+  let nameless = configuration.media.advertise.filter { $0.address == nil && resolve($0.host).isEmpty }
+  guard nameless.isEmpty else {
+    return nameless.map {
+      .failure(
+        "\($0.host) stands for no address here: Roost would not start",
+        mend: "correct the name in media.advertise, or look at the resolver of this machine (/etc/resolv.conf)")
+    }
+  }
+  let told = configuration.advertisedAddresses(interfaces: interfaces, resolve: resolve)
   guard !told.isEmpty else {
     return [.failure("clients are told no address for media", mend: "name one in media.advertise")]
   }
-  var findings = [Finding.ok("clients are told: \(told.map(\.host).joined(separator: ", "))")]
+  let described = told.map { $0.port == 0 ? $0.host : "\($0)" }
+  var findings = [Finding.ok("clients are told: \(described.joined(separator: ", "))")]
+  for entry in configuration.media.advertise where entry.address == nil {
+    let found = resolve(entry.host).map(\.host).joined(separator: ", ")
+    findings.append(.ok("\(entry.host) is \(found) now; it is looked up when Roost starts, and not again"))
+  }
   if told.allSatisfy(\.isLoopback) {
     findings.append(
       .warning(
@@ -92,7 +107,7 @@ func advertisedAddresses(_ configuration: ServerConfiguration, interfaces: [Sock
           ? "connect this machine to a network before the start, or use another browser on it"
           : "take an address of this machine into media.addresses, or the public one into media.advertise"))
   }
-  for address in told where !address.isLoopback && !interfaces.contains(address) {
+  for address in told where !address.isLoopback && !interfaces.contains(where: { $0.host == address.host }) {
     findings.append(
       .warning(
         "\(address.host) is not on an interface of this machine",
