@@ -21,23 +21,21 @@ public struct Advertised: Hashable, Sendable {
       self.init(address)
       return
     }
-    var host = Substring(text)
+    var (host, port): (Substring, UInt16?) = (text[...], nil)
     if let colon = text.lastIndex(of: ":") {
       let digits = text[text.index(after: colon)...]
       guard let number = UInt16(digits), number > 0, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
         return nil
       }
       (host, port) = (text[..<colon], number)
-    } else {
-      port = nil
     }
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()
       guard let address = SocketAddress(host: String(host), port: 0), !address.isIPv4 else { return nil }
-    } else if SocketAddress(host: String(host), port: 0) == nil, !Self.isName(host) {
-      return nil
+    } else {
+      guard SocketAddress(host: String(host), port: 0)?.isIPv4 ?? Self.isName(host) else { return nil }
     }
-    self.host = String(host)
+    self.init(host: String(host), port: port)
   }
 
   /// Letters, digits and hyphens between dots, and no digits alone at its end: those are an address that is wrong.

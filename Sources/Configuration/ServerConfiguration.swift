@@ -118,12 +118,18 @@ extension ServerConfiguration {
     public var cpus: [Int] = []
     /// Addresses to bind, port 0; a wildcard stands for all of this machine (`bindAddresses(interfaces:)`).
     public var addresses = [SocketAddress(v4: 0, port: 0), SocketAddress(high: 0, low: 0, port: 0)]
+    /// Whether media is taken from the addresses alone that it is bound to: from this machine. No file says so; it is for a server
+    /// without one.
+    public var isForThisMachine = false
     /// What clients are told; empty: the addresses of this machine (`advertisedAddresses(interfaces:)`).
     public var advertise: [Advertised] = []
     /// Hint for publishers: the most that one video track should send, bits per second.
     public var maxBitsPerSecond = 2_500_000
     /// Of what a publisher sends for each track of video, above how many percent of `maxBitsPerSecond` it is dropped, 100 to 1000; 0: never.
     public var cutAbove = 200
+    /// Connectivity checks with the right password that are looked at in a second, of each connection on paths that have passed one, and
+    /// as many on new paths; 0: all.
+    public var checksPerSecond = 20
     /// Video codecs in the order of preference.
     public var videoCodecs: [VideoCodec] = [.vp8, .vp9, .h264, .av1]
     /// Kernel receive buffer asked for per socket, bytes.
@@ -155,6 +161,8 @@ extension ServerConfiguration {
     }
     /// What a publisher may send for each track of video, bits per second; nil: whatever it sends.
     public var videoBitsPerSecond: Int? { cutAbove == 0 ? nil : maxBitsPerSecond * cutAbove / 100 }
+    /// Checks of a connection that are looked at in a second; nil: all.
+    public var mostChecksPerSecond: Int? { checksPerSecond == 0 ? nil : checksPerSecond }
     /// What is wrong where the last of so many workers would have a port that there is not; nil where all have one.
     public func portProblem(ofWorkers count: Int) -> String? {
       guard Int(port) + count - 1 > 65_535 else { return nil }
@@ -348,6 +356,14 @@ extension ServerConfiguration {
     public var rooms = 1000
     /// Sessions, those waiting to resume included.
     public var sessions = 5000
+    /// Sessions of one user, where tokens prove who that is.
+    public var sessionsPerUser = 64
+    /// Sessions of all clients at one address; nil: a quarter of all.
+    public var sessionsPerAddress: Int?
+    /// Rooms that are not configured and in which nobody is but one user, where tokens prove who that is.
+    public var roomsPerUser = 16
+    /// The same of all clients at one address; nil: a quarter of all.
+    public var roomsPerAddress: Int?
     /// Open TCP connections.
     public var connections = 6000
     /// Open TCP connections from one address.
@@ -366,6 +382,8 @@ extension ServerConfiguration {
     public var addressRequestsPerSecond: Int?
     /// What they may send at once after a pause; nil: forty for each connection that it may have.
     public var addressRequestBurst: Int?
+    /// Tokens of one address that are looked at in a second in the long run, and ten times as many at once; 0 for no bound.
+    public var addressTokensPerSecond = 50
     /// Bytes that may wait for a client that does not read; then it is cut off.
     public var outboxBytes = 1 << 20
 

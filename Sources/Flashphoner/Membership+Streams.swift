@@ -63,7 +63,7 @@ extension Membership {
   mutating func published(_ id: String, _ result: PublishResult) -> [MembershipAction] {
     guard let stream = streams[id] else { return [] }
     // Never half of a stream.
-    if let line = result.firstRefused { return fail(id, Info.text(line.error)) }
+    if let line = result.refused.first { return fail(id, Info.text(line.error)) }
     for line in result.tracks {
       guard let kind = stream.lines.first(where: { $0.mid == line.mid })?.kind else { continue }
       streams[id]?.tracks[kind] = line.trackId
@@ -152,6 +152,8 @@ extension Membership {
     case .lost: return fail(stream.id, Info.noICE)
     case .failed(let step, _, _): return fail(stream.id, Info.text(step))
     case .closed: return stop(stream.id, nil)
+    // The log tells it: their clients take any failure for the stream's end.
+    case .strays, .found: return []
     case .recovered, .ended: return []
     }
   }

@@ -5,59 +5,6 @@ import Forwarding
 import RTP
 
 extension Forwarder {
-  /// Finds the encoding of a packet: by SSRC, or by RID and MID for an SSRC that is new (RFC 8843 §9.2).
-  @inline(__always)
-  mutating func route(
-    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
-  ) -> IncomingRoute? {
-    routes.findIncoming(view.ssrc) ?? newRoute(view, extensions, bytes, &routes, at: now)
-  }
-
-  private mutating func newRoute(
-    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
-  ) -> IncomingRoute? {
-    let rid = extensions.repairedRid ?? extensions.rid
-    for line in routes.lines {
-      if let mid = extensions.mid, !equal(bytes, mid, line.mid) { continue }
-      if extensions.mid == nil && rid == nil { continue }
-      guard let (_, format) = producers[line.producer].payloads.codec(view.payloadType) else { continue }
-      for encoding in line.encodings {
-        if let rid, !equal(bytes, rid, encoding.rid) { continue }
-        if rid == nil && !encoding.rid.isEmpty { continue }
-        let route = IncomingRoute(
-          ssrc: view.ssrc, encoding: encoding.encoding,
-          isRetransmission: format == .retransmission || extensions.repairedRid != nil,
-          counts: IntakeClass(line.kind))
-        return adopt(route, into: &routes, at: now) ? route : nil
-      }
-    }
-    return nil
-  }
-
-  /// Takes a new SSRC for an encoding. One that takes another's place begins with numbers and a clock of its own, and so
-  /// does what receivers are sent of it.
-  mutating func adopt(_ route: IncomingRoute, into routes: inout Routes, at now: Instant) -> Bool {
-    guard route.isRetransmission || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, at: now),
-      routes.addIncoming(route)
-    else { return false }
-    guard !route.isRetransmission, encodings[route.encoding].encoding.follow(ssrc: route.ssrc) else { return true }
-    encodings[route.encoding].mutedUntil = .min
-    let producer = encodings[route.encoding].producer
-    let layer = Int8(truncatingIfNeeded: encodings[route.encoding].encoding.index)
-    for consumer in producers[producer].consumers where consumers[consumer].consumer.currentLayer == layer {
-      let target = consumers[consumer].consumer.target
-      consumers[consumer].consumer.changeSource(target: target)
-    }
-    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(route.encoding) }
-    return true
-  }
-
-  private func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
-    guard range.count == text.count else { return false }
-    for index in 0..<text.count where bytes[range.lowerBound + index] != text[index] { return false }
-    return true
-  }
-
   /// Stores a packet that belongs to a known encoding and lets it be forwarded.
   mutating func accept(
     _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: UnsafeMutableBufferPointer<UInt8>,
@@ -67,8 +14,7 @@ extension Forwarder {
     let producer = encodings[route.encoding].producer
     prefetchConsumers(of: producer)
     guard let (codec, format) = producers[producer].payloads.codec(view.payloadType) else {
-      drops.count(.unknownPayloadType)
-      return
+      return UnknownPayload.drop(view, route, &self, &transports, telling: &events, at: now)
     }
     let isRetransmission = format == .retransmission
     var sequence = view.sequenceNumber
@@ -112,10 +58,14 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
-    else {
+    let said = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    guard var info = said ?? DescribedPackets.unread(codec, extensions) else {
       drops.count(.malformed)
       return
+    }
+    // What stands beside the payload can be read where that is encrypted, and decides.
+    if codec == .av1, let range = extensions.dependencyDescriptor {
+      info.startsKeyframe = DependencyDescriptor.beginsSequence(bytes.span, range)
     }
     guard let number = encodings[route.encoding].encoding.kept(unwrapped) else {
       drops.count(.tooLate)
@@ -173,7 +123,10 @@ extension Forwarder {
   ) {
     if producers[producer].kind == .video {
       encodings[encoding].encoding.layerRates.add(size, packet, at: now)
-      if packet.info.startsKeyframe { encodings[encoding].encoding.keyframeArrived(packet) }
+      if packet.info.startsKeyframe {
+        encodings[encoding].encoding.keyframeArrived(packet)
+        if producers[producer].encodings.count > 1 { encodings[encoding].encoding.learnSize(from: packet) }
+      }
     }
     if producers[producer].isMuted || packet.sequence <= encodings[encoding].mutedUntil {
       drops.count(.muted)
@@ -192,6 +145,25 @@ extension Forwarder {
     }
     forward(
       packet, encoding: encoding, beginning: beginning, &transports, &egress, telling: &events, at: now)
+  }
+}
+
+/// Packets of a known stream whose payload type its line does not have.
+enum UnknownPayload {
+  /// Drops one. Where nothing else has come of the stream, it is one that nobody will ever see.
+  @inline(never)
+  static func drop(
+    _ view: PacketView, _ route: IncomingRoute, _ forwarder: inout Forwarder, _ transports: inout Transports,
+    telling events: inout [WorkerEvent], at now: Instant
+  ) {
+    forwarder.drops.count(.unknownPayloadType)
+    let transport = forwarder.encodings[route.encoding].transport
+    guard !route.isRetransmission, !forwarder.encodings[route.encoding].encoding.hasBegun,
+      transports.contains(transport),
+      transports[transport].routes.stray.note(view.ssrc, isMedia: true, at: now)
+    else { return }
+    let report = StrayStreamReport(ssrc: view.ssrc, payloadType: view.payloadType, cause: .unknownPayloadType)
+    events.append(.streamStrays(transports[transport].key, report))
   }
 }
 

@@ -61,7 +61,7 @@ struct ClientOffer {
     } catch {
       throw NegotiationError("The offer is not valid SDP: \(error).")
     }
-    try OfferShape.check(offer, before: before, most: most)
+    try OfferShape.check(offer, before: before, most: most, live: \.receives)
     var lines: [PlayableLine?] = []
     var taken: [Int] = []
     var bundle = BundleClaims()

@@ -55,7 +55,7 @@ public struct NegotiationError: Error, Equatable, Sendable, CustomStringConverti
   public var description: String { message }
 }
 
-/// A media line, or one line of the text, that was not taken although the rest was.
+/// A media line, or one line of the text, that was not taken although the rest was, or what of a line was left out that was taken.
 public struct DeclinedLine: Equatable, Sendable {
   /// The line's identification tag.
   public var mid: String

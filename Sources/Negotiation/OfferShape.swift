@@ -13,20 +13,23 @@ enum OfferShape {
     var isRejected: Bool
   }
 
-  /// Lines have tags, never go away and never change places.
+  /// Lines have tags, never go away and never change places. At most so many are `live`: all others are there because lines never go away.
   static func check(
-    _ offer: SessionDescription, before: [Line], most: Int
+    _ offer: SessionDescription, before: [Line], most: Int, live: (Direction) -> Bool
   ) throws(NegotiationError) {
-    guard offer.media.count <= most else {
+    let count = offer.media.count { !$0.isRejected && live(offer.direction(of: $0)) }
+    guard count <= most else {
       throw NegotiationError(
-        "The offer has \(offer.media.count) media lines; the server takes \(most).",
-        limit: most, count: offer.media.count)
+        "The offer has \(count) media lines in use; the server takes \(most).", limit: most, count: count)
     }
     guard offer.media.count >= before.count else {
       throw NegotiationError(
         "The offer has \(offer.media.count) media lines where the last one had \(before.count); "
           + "lines may end but not disappear.")
     }
+    let places = Dictionary(
+      before.enumerated().filter { !$0.element.isRejected }.map { ($0.element.mid, $0.offset) },
+      uniquingKeysWith: min)
     for (index, line) in offer.media.enumerated() {
       guard let mid = line.mid else {
         throw NegotiationError("Media line \(index + 1) (\(line.type.token)) has no a=mid.")
@@ -34,7 +37,7 @@ enum OfferShape {
       guard mid.utf8.count <= 64 else {
         throw NegotiationError("Media line \(index + 1) has an a=mid beyond 64 bytes.")
       }
-      guard let old = before.firstIndex(where: { $0.mid == mid && !$0.isRejected }) else { continue }
+      guard let old = places[mid] else { continue }
       guard old == index else {
         throw NegotiationError("Media line \(mid) has changed its place in the offer.", mid: mid)
       }

@@ -25,7 +25,7 @@ public struct PublishOptions: Sendable, Hashable {
   public var maxEncodings = 4
   /// Tracks published at once.
   public var maxTracks = 8
-  /// Media lines, ended ones included.
+  /// Media lines that send.
   public var maxMediaLines = 64
 
   /// The defaults.
@@ -87,6 +87,10 @@ public struct PublishNegotiation: Sendable {
     var isRejected: Bool
     var track: ReceiveParameters?
   }
+
+  /// With more media lines than this those that do not send are rejected: a line that only rests keeps its transceiver in the client.
+  /// Raise it and descriptions of long meetings are larger; lower it and clients that send again on such a line need another.
+  static let linesKept = 32
 
   private let options: PublishOptions
   private let local: LocalTransport

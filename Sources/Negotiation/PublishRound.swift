@@ -59,7 +59,7 @@ struct PublishRound {
 
   func checkShape() throws(NegotiationError) {
     let lines = before.lines.map { OfferShape.Line(mid: $0.mid, type: $0.type, isRejected: $0.isRejected) }
-    try OfferShape.check(offer, before: lines, most: options.maxMediaLines)
+    try OfferShape.check(offer, before: lines, most: options.maxMediaLines, live: \.sends)
   }
 
   /// Announced tracks stand on lines that send.
@@ -129,7 +129,7 @@ struct PublishRound {
       return decline(line, "No codec of the line is one the server takes.\(clashes)", code: .noCommonCodec)
     }
     try OfferShape.checkMux(line)
-    guard offer.direction(of: line).sends else { return .held(received) }
+    guard offer.direction(of: line).sends else { return isSpent(line) ? .rejected : .held(received) }
     if line.streams.tracks > 1 {
       throw NegotiationError(
         "Media line \(mid) has a=ssrc of \(line.streams.tracks) tracks (Plan B); offer a line for each (Unified Plan).",
@@ -147,6 +147,12 @@ struct PublishRound {
           mid: mid, kind: kind, code: .negotiationFailed, reason: bundle.leftOut.joined(separator: " ")))
     }
     return .published(received)
+  }
+
+  /// Whether a line that does not send is given up, so that the client uses its place for the next track (RFC 8829 §5.2.2): where there
+  /// are many, and it does not carry the bundle.
+  private func isSpent(_ line: MediaDescription) -> Bool {
+    offer.media.count > PublishNegotiation.linesKept && offer.bundle?.mids.first != line.mid
   }
 
   private mutating func decline(

@@ -50,14 +50,12 @@ struct SubscribeAnswer {
       throw NegotiationError(
         "Media line \(mid) is \(offered.type.token) in the offer and \(answered.type.token) in the answer.", mid: mid)
     }
-    if answered.isRejected { return }
+    // Some stacks do not say port 0 for a line that was offered so.
+    if answered.isRejected || offered.isRejected { return }
     guard answered.mid == nil || answered.mid == offered.mid else {
       throw NegotiationError(
         "The answer has media line \(answered.mid ?? "") where the offer has \(mid); lines must keep their order.",
         mid: mid)
-    }
-    guard !offered.isRejected else {
-      throw NegotiationError("Media line \(mid) has port 0 in the offer; the answer must not use it.", mid: mid)
     }
     guard answered.isRTP else {
       throw NegotiationError("Media line \(mid) is answered as \(answered.protocolName), not as RTP.", mid: mid)
@@ -70,7 +68,7 @@ struct SubscribeAnswer {
   private static func verdict(
     on answered: MediaDescription, to offered: MediaDescription, session: SessionDescription
   ) -> Verdict {
-    if answered.isRejected { return .rejected }
+    if answered.isRejected || offered.isRejected { return .rejected }
     guard offered.direction == .sendOnly, session.direction(of: answered).receives else { return .inactive }
     let payloads = payloads(of: answered, to: offered)
     let nack = payloads.contains { mapping in

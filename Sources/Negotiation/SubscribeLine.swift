@@ -5,7 +5,7 @@
 //         ▲            │   │  client says port 0, or inactive
 //         │ answered   │   └──────────────────▶ rejected, declined ──assign as a last resort──▶ sending
 //         │            ▼ subscription removed
-//         └───────── ending
+//         └───────── ending          idle ──of clients that want fresh lines, where there are many──▶ spent ──answered──▶ rejected
 
 import RTP
 import SDP
@@ -25,6 +25,8 @@ struct SubscribeLine: Sendable {
     /// The client answered a track with `inactive`, as it does for a transceiver that its page has stopped. It would
     /// refuse the next one too, so the line carries another only when nothing else is left.
     case declined
+    /// Is offered with port 0, for its place to be used again under another tag.
+    case spent
     /// The client said port 0; the line keeps it until a new track with a new mid takes it over (RFC 8829 §5.2.2).
     case rejected
   }
@@ -71,7 +73,7 @@ struct SubscribeLine: Sendable {
     case .sending(let assignment):
       line.direction = .sendOnly
       describeSource(of: assignment, rtxSSRC: assignment.source.rtxSSRC, in: &line)
-    case .rejected: return .rejection(of: line)
+    case .rejected, .spent: return .rejection(of: line)
     case .idle, .ending, .declined: break
     }
     return line

@@ -17,7 +17,8 @@ public struct SubscribeOptions: Sendable, Hashable {
   /// still coming up. aiortc gives the second line of a kind in a first offer a transport of its own, and never connects it.
   public var beginsWithOneOfEachKind = true
   /// A line that has carried a track, or was answered without one, carries the next of its kind. False for clients that show a track
-  /// only when a new line brings it (aiortc, Pion, GStreamer): then such a line is used only where there may be no more lines.
+  /// only when a new line brings it (aiortc, Pion, GStreamer): then the place of such a line is used again under another tag, after both
+  /// ends have said port 0, and the line itself only where there is nothing else.
   public var usesLinesAgain = true
 
   /// The defaults.
@@ -249,6 +250,7 @@ public struct SubscribeNegotiation: Sendable {
     guard mustOffer || assigned || lines.contains(where: \.needsOffer) else { return nil }
     mustOffer = false
     for index in lines.indices where lines[index].needsOffer { lines[index].state = .ending(wasOffered: true) }
+    giveUpSpentLines()
     describe()
     let offer = Offer(
       id: description.origin.sessionVersion, sdp: description.serialized(),
@@ -258,6 +260,18 @@ public struct SubscribeNegotiation: Sendable {
       credentials: credentials)
     outstanding = offer
     return offer
+  }
+
+  /// With more lines than this, those that have ended are given up. Raise it and descriptions of long meetings are larger; lower it and a
+  /// stack that cannot take port 0 has trouble sooner.
+  static let linesKept = 32
+
+  /// Offers lines with port 0 that would never be used again. The first two stay: one of them carries the bundle.
+  private mutating func giveUpSpentLines() {
+    guard !options.usesLinesAgain, lines.count > Self.linesKept else { return }
+    for index in lines.indices.dropFirst(Self.firstLines.count) where lines[index].isIdle {
+      lines[index].state = .spent
+    }
   }
 
   /// Gives up on the outstanding offer, whose answer never came or never will; the next one says it all again.
@@ -302,6 +316,11 @@ public struct SubscribeNegotiation: Sendable {
     let free =
       lines.firstIndex { $0.kind == kind && $0.openSource != nil } ?? lines.firstIndex { $0.kind == kind && $0.isIdle }
     if let free, options.usesLinesAgain || agreed == nil { return free }
+    if lines.count > Self.linesKept, let place = lines.firstIndex(where: { $0.isRejected }) {
+      // Another line, of any kind, in its place (RFC 8829 §5.2.2).
+      lines[place] = SubscribeLine(kind: kind, mid: makeMid())
+      return place
+    }
     if lines.count < (options.beginsWithOneOfEachKind && agreed == nil ? Self.firstLines.count : maxLines) {
       appendLine(kind)
       return lines.count - 1
@@ -397,6 +416,8 @@ public struct SubscribeNegotiation: Sendable {
       lines[index].state = .declined
     case (.ending(wasOffered: true), _):
       lines[index].state = .idle
+    case (.spent, _):
+      lines[index].state = .rejected
     case (.open, _), (.idle, _), (.declined, _), (.ending, _), (.rejected, _):
       break
     }

@@ -26,7 +26,7 @@ public struct PictureSize: Sendable, Hashable {
     case .vp9Profile0: vp9(payload, hasDepth: false)
     case .vp9Profile2: vp9(payload, hasDepth: true)
     case .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
-      .h264High:
+      .h264High, .h264MainMode0, .h264HighMode0:
       h264(payload)
     case .av1, .opus: nil
     }

@@ -98,10 +98,12 @@ public struct PublishResult: Codable, Hashable, Sendable {
   public var sdp: String
   /// All tracks that one publishes now.
   public var tracks: [PublishedLine]
-  /// Lines that were not taken; absent when all were.
+  /// Lines that were not taken, and what was left out of lines that were (their mid is in `tracks`); absent when all was taken.
   public var declined: [DeclinedLine]?
-  /// The first media line that was not taken.
-  public var firstRefused: DeclinedLine? { declined?.first { $0.attribute == nil } }
+  /// The media lines of `declined` that were not taken.
+  public var refused: [DeclinedLine] {
+    (declined ?? []).filter { line in line.attribute == nil && !tracks.contains { $0.mid == line.mid } }
+  }
 
   /// All fields, in the order of the protocol.
   public init(sdp: String, tracks: [PublishedLine], declined: [DeclinedLine]? = nil) {

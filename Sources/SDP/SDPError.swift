@@ -65,8 +65,8 @@ extension SDPError.Reason {
 public enum SDPLimits {
   /// Of a whole description.
   public static let bytes = 384 * 1024
-  /// `m=` lines; raising it raises the lines that a hostile client can make a seat hold.
-  public static let mediaSections = 100
+  /// `m=` lines, those that ended long ago among them; raising it raises the lines that a hostile client can make a seat hold.
+  public static let mediaSections = 256
   /// Lines in the session part or in one media section.
   public static let linesPerSection = 1024
   /// Distinct SSRCs in one media section; look-ups among them are linear.

@@ -54,9 +54,9 @@ struct WhipSession: StreamSession {
     }
   }
 
-  /// RFC 9725 §4.4.2: never half of an answer.
+  /// RFC 9725 §4.4.2: never half of an answer. Lines that are taken without what clashes in them are taken.
   private mutating func published(_ result: PublishResult) -> StreamAction {
-    if let line = result.firstRefused {
+    if let line = result.refused.first {
       return refuse(.sdp(.unprocessable, "Media line \(line.mid) is not taken: \(line.error.message)"))
     }
     stage = .live

@@ -88,6 +88,22 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
     #expect(advertisedAddresses(configuration, interfaces: list(interfaces)).map(\.level) == levels)
   }
 
+  /// Firefox pairs no address of its own with one of the loopback: that is said where there is nothing else.
+  @Test func loopbackAloneIsNothingForFirefox() throws {
+    let (lonely, usual) = (["127.0.0.1"], ["127.0.0.1", "192.0.2.1"])
+    var bound = ServerConfiguration()
+    bound.media.addresses = [SocketAddress(v4: 0x7f00_0001, port: 0)]
+    for (configuration, hosts, remedy) in [
+      (ServerConfiguration.withoutFile, lonely, "network"), (.withoutFile, usual, nil),
+      (bound, usual, "media.addresses"),
+    ] as [(ServerConfiguration, [String], String?)] {
+      let interfaces = hosts.compactMap { SocketAddress(host: $0, port: 0) }
+      let finding = advertisedAddresses(configuration, interfaces: interfaces).first { $0.level != .ok }
+      #expect((finding == nil) == (remedy == nil))
+      if let remedy { #expect(finding?.text.contains("Firefox") == true && finding?.remedy?.contains(remedy) == true) }
+    }
+  }
+
   /// What a name stands for is said, and that it is looked up once; a name that stands for nothing would stop the start.
   @Test func advertisedNamesAreLookedUp() throws {
     var configuration = ServerConfiguration()

@@ -149,7 +149,9 @@ private func names(_ count: Int, _ separator: String) -> String {
 
   /// What Java's HttpClient and `curl --http2` say with each request over plain HTTP: they get HTTP/1.1.
   @Test(arguments: ["GET", "POST"]) func whoOffersHTTP2IsServed(method: String) async throws {
-    let post = HTTPRoute(.path("/post"), methods: [.post], contentLimit: 64) { .text(200, "\($0.content.count) bytes") }
+    let post = HTTPRoute(.path("/post"), methods: [.post], contentLimit: 64) { request, answer in
+      answer(.text(200, "\(request.content.count) bytes"))
+    }
     let server = try startEcho(routes: routes + [post])
     defer { server.stop() }
     let raw = try RawConnection(port: server.port)

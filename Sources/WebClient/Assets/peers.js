@@ -222,7 +222,7 @@ export class Publisher extends Connection {
       throw error instanceof RoostError ? error : new RoostError(4005, String(error?.message ?? error));
     }
     this.#learn(answer.tracks ?? [], tracks);
-    for (const { mid, attribute, error } of answer.declined ?? []) if (!attribute) this.#declined(mid, error);
+    for (const { mid, attribute, error } of answer.declined ?? []) if (!attribute) this.#declined(mid, error, answer.tracks ?? []);
   }
 
   #announce({ _transceiver, _layers, kind, label, source, muted, viewIndex, split, mediaStreamTrack }) {
@@ -232,10 +232,11 @@ export class Publisher extends Connection {
     return { mid: _transceiver.mid, kind, label, source, muted, viewIndex, split, definitions, heights, pausesLayers: definitions && true };
   }
 
-  /** The rest of the offer was taken, but not this line. */
-  #declined(mid, { code, message, data }) {
+  /** The rest of the offer was taken, but not this line; or it was, without what clashes in it. */
+  #declined(mid, { code, message, data }, taken) {
     const track = [...this.#tracks].find(({ _transceiver }) => _transceiver.mid === mid);
     if (!track) return;
+    if (taken.some((line) => line.mid === mid)) return this.warn(new RoostError(code, message, data));
     this.#detach(track);
     track._refusal = new RoostError(code, message, data);
   }

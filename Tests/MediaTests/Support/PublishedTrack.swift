@@ -29,6 +29,8 @@ struct SendLayer {
   var packetsPerFrame: Int
   var packetSize: Int
   var isActive = true
+  /// Pixels of a line of its pictures, as keyframes say it; 0 for one that does not say.
+  var width: UInt16 = 0
   /// Packets that a keyframe has more than other frames.
   var keyframeExtra = 2
   /// Packets that a picture of the base layer of time has more than others.
@@ -83,6 +85,14 @@ struct PublishedTrack {
   var obeysKeyframeRequests = true
   /// MID and RID go on this many packets of a stream (browsers stop when the stream is known).
   var taggedPackets: UInt32 = 50
+  /// Whether a MID is among the tags.
+  var tagsMid = true
+  /// Stands for the first byte of each payload, as encryption from end to end would put one there.
+  var garbled: UInt8?
+  /// Whether its AV1 comes with dependency descriptors.
+  var describes = true
+  /// Sent instead of its codec's.
+  var payloadType: UInt8?
   var next = Instant.distantFuture
 
   var interval: TimeDelta { kind == .audio ? .milliseconds(20) : .milliseconds(33) }
@@ -122,16 +132,17 @@ struct PublishedTrack {
 
   private mutating func packet(_ index: Int, _ stamp: Stamp, _ time: TemporalPlace, at now: Instant) -> PlainPacket {
     var header = RTPHeader(
-      marker: kind == .video && stamp.index + 1 == stamp.count, payloadType: Agreed.payloadType(codec),
+      marker: kind == .video && stamp.index + 1 == stamp.count, payloadType: payloadType ?? Agreed.payloadType(codec),
       sequenceNumber: layers[index].sequence, timestamp: timestamp(index, at: now), ssrc: layers[index].ssrc)
     tag(&header, index)
     if kind == .audio { header.extensions.audioLevel = AudioLevel(level: level, voice: level < 60) }
     let size = stamp.index + 1 == stamp.count ? layers[index].packetSize - 50 : layers[index].packetSize
     let body = TestPayload.make(
       codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size,
-      hasSets: sendsSets)
+      width: layers[index].width, hasSets: sendsSets)
     var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
-    if codec == .av1 { plain.descriptor = Descriptor.make(stamp) }
+    if codec == .av1 && describes { plain.descriptor = Descriptor.make(stamp) }
+    if let garbled { plain.body[0] = garbled }
     layers[index].history[layers[index].sequence] = plain
     if redundancy > 0 { addRedundancy(to: &plain, index) }
     layers[index].history[layers[index].sequence &- 600] = nil
@@ -154,7 +165,7 @@ struct PublishedTrack {
 
   private func tag(_ header: inout RTPHeader, _ index: Int) {
     guard layers[index].packets < taggedPackets else { return }
-    header.extensions.mid = ExtensionTag(mid)
+    header.extensions.mid = tagsMid ? ExtensionTag(mid) : nil
     if let rid = layers[index].rid { header.extensions.rid = ExtensionTag(rid) }
   }
 
@@ -174,9 +185,9 @@ struct PublishedTrack {
     plain.header.ssrc = ssrc
     plain.header.payloadType = payloadType
     plain.header.sequenceNumber = layers[index].rtxSequence
-    plain.header.extensions.mid = ExtensionTag(mid)
+    plain.header.extensions.mid = taggedPackets > 0 ? ExtensionTag(mid) : nil
     // The repaired stream's RID has an identifier of its own.
-    plain.header.extensions.rid = layers[index].rid.flatMap { ExtensionTag($0) }
+    plain.header.extensions.rid = taggedPackets > 0 ? layers[index].rid.flatMap { ExtensionTag($0) } : nil
     plain.ids.rid = plain.ids.repairedRid
     plain.sent.isRetransmission = true
     return plain

@@ -61,7 +61,7 @@ enum TestPayload {
   static func stampOffset(_ codec: CodecProfile) -> Int {
     switch codec {
     case .opus: 1
-    case .vp8: 7
+    case .vp8: 16
     case .av1: 2
     default: 4
     }
@@ -71,7 +71,7 @@ enum TestPayload {
   /// keyframes begin with several units, where `hasSets` says so with parameter sets.
   static func make(
     _ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, time: TemporalPlace = TemporalPlace(),
-    size: Int, hasSets: Bool = true
+    size: Int, width: UInt16 = 0, hasSets: Bool = true
   ) -> [UInt8] {
     let (first, last) = (stamp.index == 0, stamp.index + 1 == stamp.count)
     var payload: [UInt8]
@@ -82,6 +82,10 @@ enum TestPayload {
         0x80 | (first ? 0x10 : 0), 0xe0, 0x80 | UInt8(pictureID >> 8 & 0x7f), UInt8(truncatingIfNeeded: pictureID),
       ]
       payload += [tl0, time.layer << 6 | (time.isSync ? 0x20 : 0), stamp.isKeyframe ? 0x10 : 0x11]
+      // A frame header that says how large the picture is, where that is to be known.
+      let height = width / 16 * 9
+      payload += width > 0 && stamp.isKeyframe ? [0, 0, 0x9d, 0x01, 0x2a] : [0, 0, 0, 0, 0]
+      payload += [width, height].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
     case .av1:
       // Aggregation header, of one element without a length, and an OBU of a frame.
       payload = [0x10 | (first ? 0 : 0x80) | (last ? 0 : 0x40) | (first && stamp.isKeyframe ? 0x08 : 0), 0x30]

@@ -65,7 +65,12 @@ struct Aftermath {
     let isSame = call.caller == told.caller && call.createdAt == told.createdAt && call.extra == told.extra
     #expect(isSame && call.rev >= told.rev, "\(what): \(told) is \(call)")
     #expect(Set(told.members.map(\.user)).isSubset(of: call.members.map(\.user)), "\(what): members of \(call)")
-    if told.state == .ended { #expect(call == told, "\(what): what was over is as it was") }
+    if told.state == .ended {
+      // The result of a start stands at the rev before the changes that it shows, and says when the rings would have ended.
+      var same = told
+      (same.rev, same.expiresAt, same.remainingMs) = (call.rev, call.expiresAt, call.remainingMs)
+      #expect(call == same, "\(what): what was over is as it was")
+    }
     guard call.state != .ended else { return }
     let isAnybodyIn = call.members.contains { $0.state.isJoined }
     let isAnybodyRung = call.members.contains { $0.state.isRinging }
