@@ -5,7 +5,7 @@ import PackageDescription
 
 let package = Package(
   name: "PhoneSample",
-  platforms: [.macOS(.v26), .iOS(.v26)],
+  platforms: [.macOS(.v13), .iOS(.v16)],
   products: [.library(name: "PhoneSample", targets: ["PhoneSample"])],
   dependencies: [.package(name: "roost", path: "../..")],
   targets: [

@@ -18,7 +18,7 @@ public enum ClientFrame: Hashable, Sendable {
     guard bytes.count <= ProtocolLimits.messageBytes else {
       return .invalid(nil, nil, .tooLarge("frame", limit: ProtocolLimits.messageBytes, count: bytes.count))
     }
-    guard MessageShape(bytes.span).isAcceptable else {
+    guard MessageShape(bytes).isAcceptable else {
       return .invalid(nil, nil, ErrorObject(.tooLarge, "Too deeply nested, too many values, or too long a key."))
     }
     do {

@@ -13,7 +13,7 @@ extension JSONValue {
     guard bytes.count <= ProtocolLimits.messageBytes else {
       throw .tooLarge("frame", limit: ProtocolLimits.messageBytes, count: bytes.count)
     }
-    guard MessageShape(bytes.span).isAcceptable else {
+    guard MessageShape(bytes).isAcceptable else {
       throw ErrorObject(.tooLarge, "Too deeply nested, too many values, or too long a key.")
     }
     do {

@@ -12,7 +12,7 @@ struct MessageShape: Equatable {
   var longestKey = 0
 
   /// Looks once over the bytes.
-  init(_ bytes: Span<UInt8>) {
+  init(_ bytes: [UInt8]) {
     var level = 0
     var index = 0
     // Bytes of the string that ended last; what comes before a colon is a key.
@@ -44,7 +44,7 @@ struct MessageShape: Equatable {
       && longestKey <= ProtocolLimits.keyBytes
   }
 
-  private static func endOfString(_ bytes: Span<UInt8>, from start: Int) -> Int {
+  private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
     var index = start
     while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
       index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1

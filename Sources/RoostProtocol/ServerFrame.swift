@@ -51,7 +51,7 @@ public enum ServerFrame: Hashable, Sendable {
   /// Decodes a frame. `pending` names the method that an id belongs to; a reply to an unknown id throws.
   /// - Throws: `ErrorObject`, as the cause is always the other end.
   public static func decode(_ bytes: [UInt8], pending: (RequestID) -> Method?) throws(ErrorObject) -> ServerFrame {
-    guard MessageShape(bytes.span).depth <= ProtocolLimits.serverMessageDepth else {
+    guard MessageShape(bytes).depth <= ProtocolLimits.serverMessageDepth else {
       throw ErrorObject(.tooLarge, "Too deeply nested.")
     }
     do {
