@@ -119,8 +119,8 @@ public struct ConferenceCore: Sendable {
 
   private var ownDeadlines: [Instant] {
     [
-      state.sessions.graces.next, state.sessions.proofs.next, state.rooms.mediaGraces.next, state.rooms.turns.next,
-      state.rooms.empties.next,
+      state.sessions.graces.next, state.sessions.proofs.next, state.sessions.warnings.next,
+      state.rooms.mediaGraces.next, state.rooms.turns.next, state.rooms.empties.next,
       state.addressBans.nextEnd, state.revocations.nextEnd, state.narrowings.nextEnd,
       storing.nextDeadline,
     ].compactMap(\.self)
@@ -137,6 +137,9 @@ public struct ConferenceCore: Sendable {
       } else if state.sessions.proofs.next == next, let id = state.sessions.takeUnproven(at: now.instant) {
         step.subject = state.subject(of: id)
         Proofs.expired(id, &self, &step)
+      } else if state.sessions.warnings.next == next, let id = state.sessions.takeUnwarned(at: now.instant) {
+        step.subject = state.subject(of: id)
+        Proofs.warn(id, &state, &step)
       } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
         step.subject = state.subject(of: seat)
         mediaExpired(seat, &step)

@@ -80,8 +80,8 @@ extension Event {
     case .memberRinging(let event), .memberBusy(let event), .memberDeclined(let event), .memberNoAnswer(let event),
       .memberLeft(let event), .memberRemoved(let event), .memberState(let event):
       size(of: [event.text])
-    case .sessionClosing, .sessionReplaced, .sessionGrants, .participantLeft, .trackUnpublished, .trackMuted,
-      .trackUnmuted, .activeSpeakers, .roomClosed, .roomModerated, .roomKnock, .subscriptionStarted,
+    case .sessionClosing, .sessionReplaced, .sessionGrants, .sessionExpiring, .participantLeft, .trackUnpublished,
+      .trackMuted, .trackUnmuted, .activeSpeakers, .roomClosed, .roomModerated, .roomKnock, .subscriptionStarted,
       .subscriptionPaused, .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged,
       .mediaConnected, .mediaFailed, .callAccepted, .callActive, .callAlone, .callTypeChanged,
       .callMediaChangeRequested, .callMediaChanged:

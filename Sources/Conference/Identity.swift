@@ -53,6 +53,8 @@ public struct Identity: Hashable, Sendable {
   public var issuedAt: Int64?
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
+  /// What the proof itself says of its end (`exp`), so long before `endsAt` as clocks may be apart; nil: its clients are not warned.
+  public var expiresAt: Int64?
 
   /// An identity with all its facts.
   public init(user: String, device: String?, displayName: String, rights: Rights, isVerified: Bool) {

@@ -10,10 +10,24 @@ extension Now {
   func end(of identity: Identity) -> Instant? {
     identity.endsAt.map { instant + .milliseconds(Int(max(0, $0 - wallMilliseconds))) }
   }
+
+  /// When the client is told that its proof ends; nil where it never does. Where less is left than `Proofs.notice`, it is told at once; of a
+  /// further proof when half of that is over, as a client that answers each warning would do nothing else.
+  func warning(of identity: Identity, isFurther: Bool) -> Instant? {
+    guard let expiresAt = identity.expiresAt else { return nil }
+    let left = TimeDelta.milliseconds(Int(max(0, expiresAt - wallMilliseconds)))
+    if left >= Proofs.notice { return instant + (left - Proofs.notice) }
+    return isFurther ? instant + max(left / 2, Proofs.shortestNotice) : instant
+  }
 }
 
 /// What further proofs of a session's user, and their end, do to what runs.
 enum Proofs {
+  /// So long before a proof is over its client is told: raise it, and clients fetch the next one sooner.
+  static let notice = TimeDelta.seconds(60)
+  /// No sooner is a client told again that has shown a further proof.
+  static let shortestNotice = TimeDelta.seconds(5)
+
   /// Takes another proof of the same user: their rights are from now on what it says, less what operators have taken.
   /// - Throws: 1004 for somebody else's, or where the session's user was not proved at all.
   static func renew(_ identity: Identity, of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step)
@@ -24,7 +38,8 @@ enum Proofs {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
     change(id, &core, &step) { $0.sessions.renew(id, identity) }
-    core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
+    core.state.sessions.setProof(
+      of: id, until: step.now.end(of: identity), warning: step.now.warning(of: identity, isFurther: true))
     // Its client has read the token, and takes that for what holds.
     if core.state.rightsNow(of: id) != identity.rights { core.state.sessions.noteTold(nil, id) }
   }
@@ -134,6 +149,17 @@ enum Proofs {
       guard let effects = try? core.calls.remove(member.user, from: call.callId, at: step.now) else { continue }
       core.carry(effects, &step)
     }
+  }
+
+  /// The proof of who a session's user is, is over soon: its client is told while it can still show a further one.
+  static func warn(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let identity = state.sessions[id]?.identity, let expiresAt = identity.expiresAt,
+      let endsAt = identity.endsAt, let end = state.sessions.proofs[id]
+    else { return }
+    // By the clock that ends the session, which nobody sets.
+    let left = (end - step.now.instant).milliseconds - (endsAt - expiresAt)
+    state.sessions.send(
+      .sessionExpiring(SessionExpiring(expiresAt: expiresAt, remainingMs: max(0, left))), to: id, &step)
   }
 
   /// The proof of who a session's user is, is over, and no further one has come.

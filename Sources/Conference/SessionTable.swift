@@ -23,6 +23,8 @@ struct SessionTable: Sendable {
   private(set) var graces = Deadlines<SessionID>()
   /// When the proof is over of who a session's user is.
   private(set) var proofs = Deadlines<SessionID>()
+  /// When a session's client is warned that its proof ends. None is there without one of `proofs`.
+  private(set) var warnings = Deadlines<SessionID>()
   private var replacedTokens = ReplacedSessions()
   /// Sessions of which it may have changed whether they only wait.
   private var unsettled: Set<SessionID> = []
@@ -81,7 +83,7 @@ struct SessionTable: Sendable {
     disconnect(id)
     guard let session = all.removeValue(forKey: id) else { return nil }
     graces.cancel(id)
-    proofs.cancel(id)
+    setProof(of: id, until: nil, warning: nil)
     waiting.cancel(id)
     superseded.remove(id)
     if session.isCounted { shares.count(id, session.identity, -1) }
@@ -114,7 +116,7 @@ struct SessionTable: Sendable {
   mutating func renew(_ id: SessionID, _ identity: Identity) {
     guard var known = all[id]?.identity else { return }
     (known.rooms, known.cap, known.endsAt) = (identity.rooms, identity.cap, identity.endsAt)
-    (known.tokenID, known.issuedAt) = (identity.tokenID, identity.issuedAt)
+    (known.tokenID, known.issuedAt, known.expiresAt) = (identity.tokenID, identity.issuedAt, identity.expiresAt)
     all[id]?.identity = known
     all[id]?.granted = identity.rights
   }
@@ -139,13 +141,17 @@ struct SessionTable: Sendable {
     return misinformed.sorted()
   }
 
-  /// When the session ends unless another proof comes.
-  mutating func setProof(of id: SessionID, until end: Instant?) {
+  /// When the session ends unless another proof comes, and when its client is told so.
+  mutating func setProof(of id: SessionID, until end: Instant?, warning: Instant?) {
     if let end { proofs.set(id, at: end) } else { proofs.cancel(id) }
+    if let warning, end != nil { warnings.set(id, at: warning) } else { warnings.cancel(id) }
   }
 
   /// A session whose proof is over.
   mutating func takeUnproven(at now: Instant) -> SessionID? { proofs.popDue(at: now) }
+
+  /// A session whose proof is over soon.
+  mutating func takeUnwarned(at now: Instant) -> SessionID? { warnings.popDue(at: now) }
 
   // MARK: - Connections
 

@@ -30,7 +30,8 @@ extension ConferenceCore {
     state.sessions.insert(session)
     Narrowings.limit(session.id, &state, step.now)
     let mayCall = state.sessions[session.id]?.identity.rights.contains(.call) ?? false
-    state.sessions.setProof(of: session.id, until: step.now.end(of: identity))
+    state.sessions.setProof(
+      of: session.id, until: step.now.end(of: identity), warning: step.now.warning(of: identity, isFurther: false))
     _ = state.sessions.begin(.session(.hello(params)), id, of: session.id)
     step.count(.sessionStarted)
     step.log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
@@ -125,6 +126,10 @@ extension ConferenceCore {
       current: isHere ? nil : current,
       ringing: calls.ringing(for: session.user, on: session.deviceId, at: step.now))
     step.add(.reply(connection, id, .success(.resumed(.resync(resync)))))
+    // What is told once may be among the events that are gone.
+    if session.identity.expiresAt != nil, state.sessions.warnings[session.id] == nil {
+      Proofs.warn(session.id, &state, &step)
+    }
     guard let seat = state.currentSeat(of: session.id) else { return }
     // The offer that waits for an answer may be among the events that are gone, and so may pauses and layers.
     if let offer = seat.outstandingOffer { state.sessions.send(.pcOffer(offer), to: session.id, &step) }

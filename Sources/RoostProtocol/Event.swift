@@ -5,6 +5,7 @@ public indirect enum Event: Hashable, Sendable {
   case sessionClosing(SessionClosing)
   case sessionReplaced
   case sessionGrants(SessionGrants)
+  case sessionExpiring(SessionExpiring)
   case participantJoined(ParticipantEvent)
   case participantUpdated(ParticipantEvent)
   case participantReconnecting(ParticipantEvent)
@@ -57,6 +58,7 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case sessionClosing = "session.closing"
   case sessionReplaced = "session.replaced"
   case sessionGrants = "session.grants"
+  case sessionExpiring = "session.expiring"
   case participantJoined = "room.participantJoined"
   case participantUpdated = "room.participantUpdated"
   case participantReconnecting = "room.participantReconnecting"
@@ -111,6 +113,7 @@ extension Event {
     case .sessionClosing: .sessionClosing
     case .sessionReplaced: .sessionReplaced
     case .sessionGrants: .sessionGrants
+    case .sessionExpiring: .sessionExpiring
     case .participantJoined: .participantJoined
     case .participantUpdated: .participantUpdated
     case .participantReconnecting: .participantReconnecting
@@ -165,6 +168,7 @@ extension Event {
     case .sessionClosing: self = .sessionClosing(try SessionClosing(from: decoder))
     case .sessionReplaced: self = .sessionReplaced
     case .sessionGrants: self = .sessionGrants(try SessionGrants(from: decoder))
+    case .sessionExpiring: self = .sessionExpiring(try SessionExpiring(from: decoder))
     case .participantJoined: self = .participantJoined(try ParticipantEvent(from: decoder))
     case .participantUpdated: self = .participantUpdated(try ParticipantEvent(from: decoder))
     case .participantReconnecting: self = .participantReconnecting(try ParticipantEvent(from: decoder))
@@ -225,9 +229,9 @@ extension Event {
     case .memberRinging(let params), .memberBusy(let params), .memberDeclined(let params), .memberNoAnswer(let params),
       .memberLeft(let params), .memberRemoved(let params), .memberState(let params):
       try params.writeFields(to: &json)
-    case .sessionClosing, .sessionReplaced, .sessionGrants, .participantJoined, .participantUpdated,
-      .participantReconnecting,
-      .participantReconnected, .participantLeft, .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted,
+    case .sessionClosing, .sessionReplaced, .sessionGrants, .sessionExpiring, .participantJoined,
+      .participantUpdated, .participantReconnecting, .participantReconnected, .participantLeft, .trackPublished,
+      .trackUnpublished, .trackMuted, .trackUnmuted,
       .activeSpeakers, .roomQuality, .roomClosed, .roomModerated, .roomKnock, .chatMessage, .subscriptionStarted,
       .subscriptionPaused,
       .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged, .mediaConnected,
@@ -243,6 +247,7 @@ extension Event {
     case .sessionClosing(let params): try params.encode(to: encoder)
     case .sessionReplaced: break
     case .sessionGrants(let params): try params.encode(to: encoder)
+    case .sessionExpiring(let params): try params.encode(to: encoder)
     case .participantJoined(let params): try params.encode(to: encoder)
     case .participantUpdated(let params): try params.encode(to: encoder)
     case .participantReconnecting(let params): try params.encode(to: encoder)

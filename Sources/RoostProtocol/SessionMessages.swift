@@ -122,6 +122,20 @@ public struct SessionGrants: Codable, Hashable, Sendable {
   }
 }
 
+/// Params of event `session.expiring`: the token of the session is over soon. `session.token` shows the next one.
+public struct SessionExpiring: Codable, Hashable, Sendable {
+  /// What the token says of its end (`exp`), by the server's clock, milliseconds since 1970.
+  public var expiresAt: Int64
+  /// How long it is until then, from when this was sent; a minute where the token was good for that long. Never below 0.
+  public var remainingMs: Int64
+
+  /// All fields, in the order of the protocol.
+  public init(expiresAt: Int64, remainingMs: Int64) {
+    self.expiresAt = expiresAt
+    self.remainingMs = remainingMs
+  }
+}
+
 /// State to start from again where too many events were missed.
 public struct Resync: Codable, Hashable, Sendable {
   /// The event number it stands at.

@@ -64,7 +64,7 @@ public struct TokenAccess: IdentityVerifier {
     identity.rooms = claims.room
     identity.cap = claims.cap
     (identity.tokenID, identity.issuedAt) = (claims.id, claims.issuedAt)
-    identity.endsAt = claims.expiresAt + TokenVerifier.skew
+    (identity.expiresAt, identity.endsAt) = (claims.expiresAt, claims.expiresAt + TokenVerifier.skew)
     return identity
   }
 }

@@ -194,6 +194,7 @@ enum Samples {
     [
       .sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 500)), .sessionReplaced,
       .sessionGrants(SessionGrants(grants: [.join, .publishAudio], room: "team-*")),
+      .sessionExpiring(SessionExpiring(expiresAt: 1_795_251_066_370, remainingMs: 60_000)),
       .participantJoined(ParticipantEvent(room: "demo", participant: participant)),
       .participantUpdated(ParticipantEvent(room: "demo", participant: participant)),
       .participantReconnecting(ParticipantEvent(room: "demo", participant: participant)),
