@@ -41,8 +41,8 @@ public actor RoostSession {
   /// The address that was connected to.
   public nonisolated let url: String
 
-  private var helloParams: HelloParams
-  private let options: SessionOptions
+  var helloParams: HelloParams
+  let options: SessionOptions
   private var state: State
   private var pending: [RequestID: Pending] = [:]
   private var lastID: Int64 = 0
@@ -52,6 +52,8 @@ public actor RoostSession {
   var callReaders = CallReaders()
   private var reading: Task<Void, Never>?
   private var keepingAlive: Task<Void, Never>?
+  /// Gets a further token and shows it.
+  var renewing: Task<Void, Never>?
   private var stopReason: SessionEnd?
   private var clock = ContinuousClock()
   private var lastReceived = ContinuousClock.now
@@ -60,11 +62,12 @@ public actor RoostSession {
 
   // MARK: Beginning and end
 
-  /// Connects and says `session.hello`.
-  /// - Throws: `.unreachable`, or `.refused` with the server's error.
+  /// Connects and says `session.hello`, with a token of `SessionOptions.token` where `params` has none.
+  /// - Throws: `.unreachable`, also where there is no token to be had, or `.refused` with the server's error.
   public static func connect(
     to url: String, hello params: HelloParams, options: SessionOptions = SessionOptions()
   ) async throws(RoostError) -> RoostSession {
+    let params = params.token == nil ? try await fresh(params, options) : params
     let (transport, result) = try await begin(url, .session(.hello(params)), options)
     guard case .success(.hello(let hello)) = result.first else {
       transport.close(code: 1000, reason: "hello was refused")
@@ -91,6 +94,7 @@ public actor RoostSession {
   deinit {
     reading?.cancel()
     keepingAlive?.cancel()
+    renewing?.cancel()
     readers.finish()
     callReaders.finish()
   }
@@ -177,14 +181,6 @@ public actor RoostSession {
     guard let waiting = pending.removeValue(forKey: id) else { return }
     waiting.timer.cancel()
     waiting.continuation.resume(returning: result)
-  }
-
-  /// Shows a further token of the same user, before the one of before is over. It is the one for a new hello, too. What one may do may
-  /// change with it: event `sessionGrants`.
-  /// - Throws: `.refused` with 1004 AUTH_FAILED for a token that is not accepted.
-  public func renew(token: String) async throws(RoostError) {
-    _ = try await request(.session(.token(TokenParams(token: token))))
-    helloParams.token = token
   }
 
   // MARK: Rooms
@@ -284,6 +280,7 @@ public actor RoostSession {
     case .sessionReplaced: stopReason = .replaced
     case .sessionClosing(let closing) where closing.action == .stop:
       stopReason = .stopped(closing.reason.rawValue)
+    case .sessionExpiring: renewInTime()
     default: break
     }
     for name in Array(rooms.keys) {
@@ -382,7 +379,8 @@ public actor RoostSession {
 
   private func beginAnew() async throws(RoostError) {
     // The token: what this session has left behind, such as one whose hello was answered too late, makes way for it.
-    var params = helloParams
+    var params = try await Self.fresh(helloParams, options)
+    helloParams.token = params.token
     params.resumeToken = hello.resumeToken
     let (transport, opening) = try await Self.begin(url, .session(.hello(params)), options)
     guard case .success(.hello(let result)) = opening.first else {
@@ -412,6 +410,7 @@ public actor RoostSession {
     if case .connected(let transport) = state { transport.close(code: 1000, reason: "") }
     state = .ended(reason)
     keepingAlive?.cancel()
+    renewing?.cancel()
     reading?.cancel()
     for id in Array(pending.keys) { settle(id, .failure(.closed(reason))) }
     rooms = [:]

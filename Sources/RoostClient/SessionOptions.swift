@@ -11,6 +11,11 @@ public struct SessionOptions: Sendable {
   public var reconnect: ReconnectPolicy? = ReconnectPolicy()
   /// Whether to begin a new session, with the same `session.hello`, when the old one cannot be resumed.
   public var helloAgain = true
+  /// Gets the next token when the session's is over in a minute (event `sessionExpiring`), and one for each new session whose hello has
+  /// none. nil: the app hears the event, and calls `renew(token:)`.
+  public var token: TokenSource?
+  /// A source that failed is asked again after so long. The server takes a token for a minute after its end.
+  var tokenPause: Duration = .seconds(5)
   /// Events that may wait for each reader of `events()`; beyond that the oldest are dropped.
   public var eventBuffer = 4096
   /// Makes the connections.

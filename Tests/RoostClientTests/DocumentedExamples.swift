@@ -12,6 +12,24 @@ private func sessionAndRoom() async throws {
   }
 }
 
+private func freshToken() async throws -> String { "" }
+
+private func tokens() async throws -> RoostSession {
+  var options = SessionOptions()
+  options.token = { try await freshToken() }
+  let session = try await RoostSession.connect(
+    to: "wss://meet.example.org/rtc", hello: HelloParams(user: "anna", deviceId: "phone"), options: options)
+  return session
+}
+
+private func tokensByHand(_ session: RoostSession) async throws {
+  for await case .event(let message) in await session.events() {
+    guard case .sessionExpiring(let warning) = message.event else { continue }
+    print("the token is over in", warning.remainingMs / 1000, "seconds")
+    try await session.renew(token: freshToken())
+  }
+}
+
 private func severalViews(_ session: RoostSession) async throws {
   let gate = try await session.join(RoomJoinParams(room: "gate", autoSubscribe: false))
   let tracks = await gate.snapshot?.participants.flatMap(\.tracks) ?? []

@@ -19,7 +19,7 @@ import Testing
     let examples = document.components(separatedBy: "```swift\n").dropFirst().compactMap {
       $0.components(separatedBy: "```").first
     }
-    #expect(examples.count == 21)
+    #expect(examples.count == 23)
     for example in examples {
       let wanted = Self.lines(example)
       let isThere = compiled.indices.contains { compiled[$0...].starts(with: wanted) }

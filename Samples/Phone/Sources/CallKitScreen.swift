@@ -10,7 +10,10 @@
   /// The system's call screen. Keep one from the app's start on: push messages come before any view.
   ///
   ///     let screen = CallKitScreen(audio: WebRTCEngine.setAudio) { token in sendToYourServer(token) }
-  ///     let calls = PhoneCalls(url, HelloParams(user: "anna", deviceId: "phone"), WebRTCEngine(), screen)
+  ///     var options = SessionOptions()
+  ///     options.token = { try await tokenFromYourServer() }
+  ///     let calls = PhoneCalls(
+  ///       url, HelloParams(user: "anna", deviceId: "phone"), WebRTCEngine(), screen, options: options)
   ///     screen.calls = calls
   @MainActor
   public final class CallKitScreen: NSObject, CallScreen {

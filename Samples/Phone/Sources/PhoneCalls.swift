@@ -25,7 +25,8 @@ public actor PhoneCalls {
   /// The call that one is in.
   private var current: (callId: String, media: RoomMedia)?
 
-  /// It connects when it is told to, or when there is a call. `tell` hears of the media of the call that one is in.
+  /// It connects when it is told to, or when there is a call. `tell` hears of the media of the call that one is in. Where the server asks
+  /// for tokens, `options.token` gets one for each session and the next in time; one in `hello` would be over some day.
   public init(
     _ url: String, _ hello: HelloParams, _ engine: any MediaEngine, _ screen: any CallScreen,
     options: SessionOptions = SessionOptions(), tell: @escaping @Sendable (RoomMediaEvent) -> Void = { _ in }
