@@ -229,15 +229,15 @@ struct PublishRound {
   private func answerLine(_ index: Int, carriesBundle: Bool) -> MediaDescription {
     let received: ReceivedLine
     let direction: Direction
+    let setup = (agreed?.role ?? .server).answered
     switch fates[index] {
-    case .rejected: return .rejection(of: offer.media[index])
+    case .rejected: return local.rejection(of: offer.media[index], credentials, setup: setup)
     case .held(let line): (received, direction) = (line, .inactive)
     case .published(let line): (received, direction) = (line, .receiveOnly)
     }
     var line = received.answer
     line.direction = direction
-    line.transport = local.attributes(
-      credentials, setup: (agreed?.role ?? .server).answered, carriesBundle: carriesBundle)
+    line.transport = local.attributes(credentials, setup: setup, carriesBundle: carriesBundle)
     return line
   }
 }

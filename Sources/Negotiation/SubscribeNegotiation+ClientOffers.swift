@@ -143,7 +143,9 @@ extension SubscribeNegotiation {
       ]
     }
     description.media = offer.lines.indices.map { index in
-      guard let line = offer.lines[index] else { return .rejection(of: offer.description.media[index]) }
+      guard let line = offer.lines[index] else {
+        return local.rejection(of: offer.description.media[index], transport.local, setup: transport.role.answered)
+      }
       var media = lines[index].answer(line)
       media.transport = local.attributes(
         transport.local, setup: transport.role.answered, carriesBundle: index == offer.order.first)

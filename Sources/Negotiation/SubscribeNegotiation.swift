@@ -262,9 +262,9 @@ public struct SubscribeNegotiation: Sendable {
     return offer
   }
 
-  /// With more lines than this, those that have ended are given up. Raise it and descriptions of long meetings are larger; lower it and a
-  /// stack that cannot take port 0 has trouble sooner.
-  static let linesKept = 32
+  /// With more lines than this, those that have ended are given up. Raise it and there may be no place left when many tracks come at
+  /// once; lower it and GStreamer is stuck sooner: its webrtcbin (1.22) fails where another tag stands in a place that it has used.
+  static let linesKept = 75
 
   /// Offers lines with port 0 that would never be used again. The first two stay: one of them carries the bundle.
   private mutating func giveUpSpentLines() {
@@ -350,7 +350,9 @@ public struct SubscribeNegotiation: Sendable {
     description.media = []
     for line in lines {
       var media = line.offer(options)
-      if !media.isRejected {
+      if media.isRejected {
+        media = local.rejection(of: media, credentials, setup: .actpass)
+      } else {
         media.transport = local.attributes(
           credentials, setup: .actpass, carriesBundle: description.groups.isEmpty)
       }

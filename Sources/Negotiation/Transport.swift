@@ -32,6 +32,14 @@ public struct LocalTransport: Sendable, Hashable {
     return result
   }
 
+  /// A line that is not used, outside of the bundle. It says all the same whose transport it would have had: GStreamer refuses a
+  /// description in which one line has no credentials, fingerprint or setup.
+  func rejection(of line: MediaDescription, _ credentials: ICECredentials, setup: SetupRole) -> MediaDescription {
+    var result = MediaDescription.rejection(of: line)
+    result.transport = TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
+    return result
+  }
+
   /// UDP host candidates of component 1, priorities falling in the order given (RFC 8445 §5.1.2.1: type preference 126).
   private func candidates(most: Int) -> [Candidate] {
     addresses.prefix(most).enumerated().map { index, address in

@@ -78,7 +78,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 12)
+    #expect(rows.count == 14)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)

@@ -38,7 +38,7 @@ import Testing
     #expect(full.iceServers.first?.credential == "change me")
     #expect(full.rooms["demo"]?.videoLimit == 4 && full.rooms["demo"]?.media == .audio)
     #expect(full.access.keys.map(\.algorithm) == [.hs256, .hs256, .ed25519])
-    #expect(full.media.advertise.map(\.host) == ["203.0.113.7", "2001:db8::7"])
+    #expect(full.media.advertise.map(\.host) == ["203.0.113.7", "2001:db8::7", "media.example.org"])
   }
 
   /// Each key that the program knows has a comment of its own right above it, whether it is set or an example.

@@ -298,7 +298,9 @@ extension HeaderExtensionIDs {
     var withData = negotiation
     let text = try Fixture.text("chromium-max-bundle-data-offer")
     let answered = try withData.take(offer: text)
-    for line in try answered.parsed().media where line.type == .application { #expect(line.isRejected) }
+    for line in try answered.parsed().media where line.type == .application {
+      #expect(line.isRejected && line.saysItsTransport)
+    }
   }
 
   @Test func whatCannotBeAnsweredIsRefusedInWords() throws {

@@ -154,7 +154,8 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
     let prepared = try negotiation.take(offerer.text, both)
     #expect(prepared.added.map(\.mid) == ["0"])
     #expect(prepared.declined.map(\.code) == [.noCommonCodec])
-    #expect(try prepared.parsed().media[1].isRejected)
+    let line = try prepared.parsed().media[1]
+    #expect(line.isRejected && line.saysItsTransport)
   }
 
   @Test func truncatedAndMangledOffersNeverTrap() throws {

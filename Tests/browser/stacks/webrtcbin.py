@@ -37,6 +37,11 @@ def settle(future: asyncio.Future, value: typing.Any) -> None:
         future.set_result(value)
 
 
+def fail(future: asyncio.Future, why: str) -> None:
+    if not future.done():
+        future.set_exception(RuntimeError(why))
+
+
 async def sending(loop: asyncio.AbstractEventLoop, what: str = SEND) -> tuple[Gst.Pipeline, Gst.Element, str]:
     """A pipeline that sends, its webrtcbin, and the offer that is set there."""
     pipeline = Gst.parse_launch(what)
@@ -72,6 +77,9 @@ async def promise(
 
     def changed(promise, *_):
         reply = promise.get_reply()
+        if reply and reply.has_field("error"):
+            loop.call_soon_threadsafe(fail, future, f"{signal}: {reply.get_value('error').message}")
+            return
         # The description is freed with the promise: its text is taken out.
         text = reply.get_value(field).sdp.as_text() if field else None
         loop.call_soon_threadsafe(settle, future, text)
