@@ -76,7 +76,9 @@ extension ConferenceState {
   }
 
   /// The client has closed a media connection in order.
-  mutating func mediaClosed(_ connection: MediaConnectionID, reason: String, of id: SeatID, _ step: inout Step) {
+  private mutating func mediaClosed(
+    _ connection: MediaConnectionID, reason: String, of id: SeatID, _ step: inout Step
+  ) {
     let failure = MediaFailure(step: .dtls, reason: reason)
     rooms.update(id) { $0.failures[connection] = failure }
     guard let seat = rooms.seats[id] else { return }
@@ -88,10 +90,18 @@ extension ConferenceState {
     [("room", rooms.name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
   }
 
-  /// Consent of a media connection is gone. Whether that is news: until now nothing of the seat was lost.
-  mutating func mediaLost(_ connection: MediaConnectionID, of id: SeatID, _ step: inout Step) -> Bool {
-    let reason = "Nothing was heard from the client for too long; restart ICE."
-    mediaFailed(connection, MediaFailure(step: .consent, reason: reason), isFinal: false, of: id, &step)
+  /// Consent of a media connection is gone, or the client has `closed` it, for this reason. Whether that is news: until now nothing of the
+  /// seat was lost.
+  mutating func mediaLost(
+    _ connection: MediaConnectionID, closed: String? = nil, of id: SeatID, _ step: inout Step
+  ) -> Bool {
+    if let closed {
+      mediaClosed(connection, reason: closed, of: id, &step)
+      guard rooms.isMissed(connection, of: id) else { return false }
+    } else {
+      let reason = "Nothing was heard from the client for too long; restart ICE."
+      mediaFailed(connection, MediaFailure(step: .consent, reason: reason), isFinal: false, of: id, &step)
+    }
     guard let seat = rooms.seats[id] else { return false }
     rooms.update(id) { $0.lostMedia.insert(connection) }
     if seat.isMediaLost { return false }
@@ -152,7 +162,9 @@ extension ConferenceCore {
       carry(calls.mediaUp(on: session.device, at: step.now), &step)
     case .failed(let at, let reason, let isFinal):
       state.mediaFailed(connection, MediaFailure(step: at, reason: reason), isFinal: isFinal, of: id, &step)
-    case .closed(let reason): state.mediaClosed(connection, reason: reason, of: id, &step)
+    case .closed(let reason):
+      guard state.mediaLost(connection, closed: reason, of: id, &step) else { return }
+      carry(calls.mediaLost(true, on: session.device, at: step.now), &step)
     case .lost:
       guard state.mediaLost(connection, of: id, &step) else { return }
       carry(calls.mediaLost(true, on: session.device, at: step.now), &step)

@@ -148,7 +148,15 @@ extension ConferenceCore {
     case .peerConnection(.offer(let params)): return try publishing.negotiate(params, key, &state, &step)
     case .peerConnection(.answer(let params)): return try subscribing.negotiate(params, key, state, &step)
     case .peerConnection(.restart): return try subscribing.restart(key.session, state, &step)
-    case .track(let request): return try publishing.perform(request, key.session, &state, &step)
+    case .track(let request):
+      let reply = try publishing.perform(request, key.session, &state, &step)
+      // The tracks of a connection that was closed are over: nothing of it is missed any more.
+      if case .unpublish = request, let seat = state.currentSeat(of: key.session), seat.failures[.publish] != nil,
+        !state.rooms.isMissed(.publish, of: seat.id), state.mediaFound(.publish, of: seat.id, &step)
+      {
+        carry(calls.mediaLost(false, on: key.session.device, at: step.now), &step)
+      }
+      return reply
     case .subscription(let request): return try subscribing.perform(request, key, &state, &step)
     case .view(let request): return try Viewing.perform(request, key.session, &state, &step)
     case .call(let request): return try perform(request, key, &step)

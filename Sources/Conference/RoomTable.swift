@@ -186,6 +186,13 @@ struct RoomTable: Sendable {
   func name(of key: RoomKey) -> String { all[key]?.name ?? "" }
 
   /// The seats of a room in the order of joining.
+  /// Whether a seat's media are lost with this connection, which its client has closed: with the one that it receives on always, and with
+  /// the one that it publishes on while it has tracks there. The end of others is for the front doors that opened them.
+  func isMissed(_ connection: MediaConnectionID, of id: SeatID) -> Bool {
+    connection == .subscribe
+      || connection == .publish && tracks(of: id).contains { $0.connection == connection }
+  }
+
   func members(of key: RoomKey) -> [Seat] { (all[key]?.members ?? []).compactMap { seats[$0] } }
 
   /// All rooms that are not calls', by name.

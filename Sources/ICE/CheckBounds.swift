@@ -71,5 +71,6 @@ struct CheckBounds {
     next = (next + 1) % Self.remembered
   }
 
-  private func isCopy(_ id: TransactionID) -> Bool { transactions.contains(UInt32(truncatingIfNeeded: id.low)) }
+  /// Whether such a check has come before.
+  func isCopy(_ id: TransactionID) -> Bool { transactions.contains(UInt32(truncatingIfNeeded: id.low)) }
 }

@@ -37,6 +37,8 @@ public struct ICEClientAgent: ~Copyable {
 
   /// Where media goes; nil while not connected.
   public private(set) var selected: SocketAddress?
+  /// Consent checks that were answered.
+  public private(set) var consents: UInt64 = 0
   private var own: ICEGeneration
   private var answers: [(id: TransactionID, to: SocketAddress)] = []
   private var username: [UInt8]
@@ -125,6 +127,7 @@ public struct ICEClientAgent: ~Copyable {
     if consent.isRunning {
       guard source == selected, consent.take(view.transactionID) else { return .unexpected }
       consent.lastAnswer = now
+      consents += 1
       return nil
     }
     let match = checks.firstIndex {

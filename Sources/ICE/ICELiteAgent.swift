@@ -40,6 +40,8 @@ public struct ICELiteAgent: ~Copyable {
   /// Silence before this counts for nothing: the path carried no media then.
   private var judgedFrom = Instant.zero
   private var hasExpired = false
+  /// Whether the peer goes on checking where media goes.
+  private var freshness = ConsentFreshness()
   /// Where media went when consent expired; nil once it is another's, and while there is a selected address.
   private var former: SocketAddress?
 
@@ -93,12 +95,16 @@ public struct ICELiteAgent: ~Copyable {
     selected == nil ? .distantFuture : max(lastHeard, judgedFrom) + consentTimeout
   }
 
+  /// Whether the peer has shown that it refreshes consent, as RFC 7675 §5.1 wants it.
+  public var refreshesConsent: Bool { freshness.isKept }
+
   /// `consentExpired`, once, when nothing was heard for the consent timeout on a path that has carried media for as long;
   /// otherwise nil. `carryingSince`: since when it has, in either direction; nil while it carries none, as a peer that has
-  /// nothing to send and nothing to report on may be silent.
-  public mutating func poll(at now: Instant, carryingSince: Instant?) -> ICEEvent? {
+  /// nothing to send and nothing to report on may be silent. One that has refreshed consent may not: it is judged by its checks, where
+  /// `expectsChecks`.
+  public mutating func poll(at now: Instant, carryingSince: Instant?, expectsChecks: Bool = true) -> ICEEvent? {
     guard now >= nextDeadline else { return nil }
-    judgedFrom = carryingSince ?? now
+    if !(refreshesConsent && expectsChecks) { judgedFrom = carryingSince ?? now }
     guard now >= nextDeadline else { return nil }
     let last = selected
     expire()
@@ -151,6 +157,7 @@ public struct ICELiteAgent: ~Copyable {
     guard selected == nil, !hasExpired, isValidated(address, at: now) else { return false }
     selected = address
     lastHeard = now
+    freshness.begin(at: now)
     return true
   }
 
@@ -187,6 +194,7 @@ public struct ICELiteAgent: ~Copyable {
       return answersAll ? refuse(view, 401, .wrongIntegrity, isAuthentic: false, &reply) : .ignored(.wrongIntegrity)
     }
     if isNew { adoptPending() }
+    let isCopy = !refreshesConsent && current.bounds?.isCopy(view.transactionID) == true
     guard current.bounds?.take(view.transactionID, isKnown: isKnown, at: now) != false else {
       return .ignored(.overRate)
     }
@@ -194,6 +202,7 @@ public struct ICELiteAgent: ~Copyable {
     // A lite agent has no tie-breaker to win with: its peer must take the controlling role (RFC 8445 §7.3.1.1).
     if view.iceControlled != nil { return refuse(view, 487, .roleConflict, isAuthentic: true, &reply) }
     guard let length = accept(view, source, &reply) else { return .ignored(.noRoom) }
+    if source == selected && !isCopy { freshness.note(within: consentTimeout, at: now) }
     return .reply(length: length, note(source, view, at: now))
   }
 
@@ -207,6 +216,7 @@ public struct ICELiteAgent: ~Copyable {
   private mutating func adoptPending() {
     guard let generation = pending.take() else { return }
     current = generation
+    freshness = ConsentFreshness()
     selectedPriority = 0
     validated.removeAll(keepingCapacity: true)
   }
@@ -236,6 +246,7 @@ public struct ICELiteAgent: ~Copyable {
     remember(source, at: now)
     (selected, former) = (source, nil)
     lastHeard = now
+    freshness.begin(at: now)
     return hasExpired ? .recovered(source) : .connected(source)
   }
 

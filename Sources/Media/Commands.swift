@@ -123,7 +123,7 @@ public enum TransportFailure: Sendable, Hashable {
   case handshake(String)
   /// The certificate is not the one that the SDP promised.
   case fingerprintMismatch
-  /// The peer closed the DTLS association.
+  /// The peer closed the DTLS association, or ended it by an alert when it was up.
   case closedByPeer
   /// It has not come up within the connect timeout, and this is how far it got. It may still.
   case tooSlow(TransportProgress)

@@ -81,6 +81,8 @@ struct Security: ~Copyable {
     case .handshaking:
       if dtls?.hasSentFlight == true { refused.clear() }
       return nil
+    // An alert that was encrypted with the connection's key: its owner has ended it.
+    case .failed where isReady: return fail(.closedByPeer)
     case .failed(let error):
       if dtls?.role == .server, dtls?.hasSentFlight == false, refused.mayTryAgain(after: error, at: now) {
         dtls = nil

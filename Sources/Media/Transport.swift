@@ -117,7 +117,7 @@ struct Transport: ~Copyable {
   var nextDeadline: Instant {
     mutating get {
       min(
-        min(peer.ice.nextDeadline, security.nextDeadline),
+        min(security.hasFailed ? .distantFuture : peer.ice.nextDeadline, security.nextDeadline),
         min(
           security.isReady ? reporting.feedback.nextDeadline : connecting.deadline,
           min(reporting.next, canSend ? downlink?.nextDeadline ?? .distantFuture : .distantFuture)))
@@ -293,12 +293,14 @@ struct Transport: ~Copyable {
     return period.since
   }
 
-  /// Whether it is time for `pollConsent`.
-  func isConsentDue(at now: Instant) -> Bool { now >= peer.ice.nextDeadline }
+  /// Whether it is time for `pollConsent`. Of a connection that is over nothing is awaited.
+  func isConsentDue(at now: Instant) -> Bool { !security.hasFailed && now >= peer.ice.nextDeadline }
 
-  /// True once when consent has run out on a path that carries media since `since`: nothing is sent until the peer checks again.
+  /// True once when consent has run out: on a path that carries media since `since`, or whose peer has refreshed it. Nothing is sent until the
+  /// peer checks again.
   mutating func pollConsent(at now: Instant, carryingSince since: Instant?) -> Bool {
-    guard peer.ice.poll(at: now, carryingSince: since) == .consentExpired else { return false }
+    let event = peer.ice.poll(at: now, carryingSince: since, expectsChecks: security.isReady)
+    guard event == .consentExpired else { return false }
     (path, peer.lost) = (nil, path)
     return true
   }

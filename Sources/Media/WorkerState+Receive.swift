@@ -70,6 +70,8 @@ extension WorkerState {
     guard wasUsed else { return }
     transports[owner].expireConsent()
     releasePaths(of: owner)
+    // One that is over has been told of.
+    if transports[owner].security.hasFailed { return }
     events.append(.transportLost(transports[owner].key))
   }
 
@@ -89,6 +91,8 @@ extension WorkerState {
   /// Consent is back, by a check or by media.
   private mutating func recovered(_ id: TransportID, on path: Path) {
     if let lost = transports[id].foundLostPath(), lost != path { release(lost, of: id) }
+    // No check brings back what the peer has closed.
+    if transports[id].security.hasFailed { return }
     events.append(.transportRecovered(transports[id].key))
   }
 

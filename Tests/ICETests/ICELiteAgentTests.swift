@@ -349,4 +349,52 @@ import Testing
     let texts = ["a", "b", "aa", "\0a", "abcdefgh", "abcdefghi", "bcdefghi"]
     #expect(Set(texts.compactMap { UfragKey($0) }).count == texts.count)
   }
+
+  // MARK: peers that refresh consent
+
+  private func check(_ number: UInt64) -> Check { Check(id: TransactionID(high: 1, low: number)) }
+
+  /// When its checks come, and whether more are to be expected by then: two, a second and more apart, behind the nomination. Those that come
+  /// further apart than consent lasts promise nothing.
+  @Test(
+    arguments: [
+      ([2.5, 5], true), ([6, 12], true), ([1, 2], true), ([0.2, 0.4, 0.6, 0.8, 0.9], false), ([5], false),
+      ([0.5, 1.2, 1.9], false), ([15, 30, 45, 60], false), ([15, 20, 25], true), ([], false),
+    ] as [([Double], Bool)])
+  func checksThatGoOnAreExpectedToGoOn(_ times: [Double], isKept: Bool) throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    for (number, time) in times.enumerated() {
+      _ = try agent.take(check(UInt64(100 + number)), from: home, at: seconds(time))
+    }
+    #expect(agent.refreshesConsent == isKept)
+    let last = times.last ?? 0
+    #expect(agent.poll(at: seconds(last + 9.9), carryingSince: nil) == nil)
+    #expect(agent.poll(at: seconds(last + 10), carryingSince: nil) == (isKept ? .consentExpired : nil))
+  }
+
+  /// The nomination that is sent again, and whatever was seen before, is no new check. Nor is one on another path.
+  @Test func copiesAndOtherPathsPromiseNothing() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    _ = try agent.take(check(7), from: home, at: seconds(1))
+    for time in 2...9 {
+      for copy in [Check(nominates: true), check(7)] { _ = try agent.take(copy, from: home, at: seconds(Double(time))) }
+      _ = try agent.take(check(UInt64(100 + time)), from: away, at: seconds(Double(time)))
+    }
+    #expect(agent.refreshesConsent == false)
+  }
+
+  /// Another generation may be another agent.
+  @Test func aRestartPromisesNothing() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    for time in 1...3 { _ = try agent.take(check(UInt64(100 + time)), from: home, at: seconds(Double(time) * 2)) }
+    #expect(agent.refreshesConsent == true)
+    agent.restart(local: ICECredentials(ufrag: "next", password: "nextnextnextnextnextnext"))
+    #expect(agent.refreshesConsent == true)
+    let next = Check(username: "next:clnt", password: "nextnextnextnextnextnext", nominates: true)
+    _ = try agent.take(next, from: home, at: seconds(8))
+    #expect(agent.refreshesConsent == false)
+  }
 }

@@ -226,4 +226,117 @@ struct LivenessTests {
     #expect(call.worker.counters.drops[.replayed] > 500)
     #expect(isLost(anna))
   }
+
+  // MARK: peers that refresh consent
+
+  /// Who only listens, in a call where nobody sends, and goes without a word: checks came until then.
+  @Test(arguments: [6, 30, 300]) func aListenerWhoStopsCheckingIsMissed(after time: Int) throws {
+    let bert = try call.join("bert")
+    call.run(.seconds(time))
+    #expect(call.isConnected(bert) && !isLost(bert))
+    bert.checksConsent = false
+    call.run(.milliseconds(6_900))
+    #expect(!isLost(bert), "the last check may be three seconds old")
+    call.run(.milliseconds(3_200))
+    #expect(isLost(bert))
+    call.run(.seconds(5))
+    bert.checksConsent = true
+    call.run(.seconds(4))
+    #expect(recoveries(of: bert) == 1)
+  }
+
+  /// Receiver reports are a sign of life as good as a check.
+  @Test func aListenerWhoStopsCheckingAndReportsIsThere() throws {
+    let bert = try call.join("bert")
+    call.run(.seconds(30))
+    bert.checksConsent = false
+    for _ in 0..<10 {
+      call.run(.seconds(6))
+      bert.sendReport()
+    }
+    #expect(!isLost(bert))
+    call.run(.seconds(11))
+    #expect(isLost(bert))
+  }
+
+  /// Checks sent again, and copies by others, are no new ones: a peer that checks no more is not waited for by them.
+  @Test func copiesOfChecksPromiseNoOthers() throws {
+    let bert = try joinWithoutChecks("bert")
+    let check = try #require(call.recent.last { PacketClass.classify($0.bytes.span) == .stun && $0.path == bert.path })
+    for _ in 0..<10 {
+      call.run(.seconds(2))
+      call.inject(check.bytes, from: check.path)
+    }
+    call.run(.seconds(60))
+    #expect(!isLost(bert))
+  }
+
+  /// Of a connection that never came up no consent is missed: it has its own time.
+  @Test func whoNeverCameUpIsNotMissed() throws {
+    let bert = try call.join("bert") { $0.shakesHands = false }
+    call.run(.seconds(12))
+    bert.checksConsent = false
+    call.run(.seconds(60))
+    #expect(!isLost(bert) && !call.isConnected(bert))
+  }
+
+  // MARK: connections that are closed
+
+  private func closings(of peer: VirtualPeer) -> Int {
+    call.count { if case .transportFailed(peer.key, .closedByPeer) = $0 { true } else { false } }
+  }
+
+  /// Said once, at once, and final: neither the silence that follows is told nor what still comes.
+  @Test(arguments: [true, false]) func aClosedConnectionIsOver(goesOnChecking: Bool) throws {
+    let bert = try call.join("bert")
+    call.run(.seconds(20))
+    bert.sendCloseNotify()
+    call.run(.milliseconds(100))
+    #expect(closings(of: bert) == 1)
+    bert.checksConsent = goesOnChecking
+    call.run(.seconds(30))
+    bert.checksConsent = true
+    call.run(.seconds(30))
+    #expect(closings(of: bert) == 1 && !isLost(bert) && recoveries(of: bert) == 0)
+  }
+
+  /// A publisher's tracks flow until then.
+  @Test func aClosedConnectionWithTracksIsNotMissedBesides() throws {
+    let anna = try call.join("anna")
+    call.publish(anna, .video)
+    call.run(.seconds(5))
+    anna.sendCloseNotify()
+    anna.checksConsent = false
+    call.run(.seconds(30))
+    #expect(closings(of: anna) == 1 && !isLost(anna))
+  }
+
+  /// An alert that anybody can forge closes nothing: not while the handshake runs, nor behind it.
+  @Test func aForgedAlertClosesNothing() throws {
+    let plain: [UInt8] = [21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 1, 0]
+    let bert = try call.join("bert")
+    while call.worker.directory.paths[bert.path] == nil { call.run(.milliseconds(1)) }
+    #expect(!call.isConnected(bert))
+    for epoch in [0, 1] as [UInt8] {
+      var alert = plain
+      alert[4] = epoch
+      call.inject(alert, from: bert.path)
+    }
+    call.run(.seconds(5))
+    #expect(call.isConnected(bert))
+    for epoch in [0, 1] as [UInt8] {
+      for description in [0, 40] as [UInt8] {
+        var alert = plain
+        (alert[4], alert[14]) = (epoch, description)
+        call.inject(alert, from: bert.path)
+      }
+    }
+    call.run(.seconds(5))
+    #expect(closings(of: bert) == 0)
+    #expect(call.count { if case .transportFailed = $0 { true } else { false } } == 0)
+    // The control: its own alert.
+    bert.sendCloseNotify()
+    call.run(.milliseconds(100))
+    #expect(closings(of: bert) == 1)
+  }
 }

@@ -335,6 +335,7 @@ struct PeerConnection: ~Copyable {
     var result = ConnectionStatistics()
     result.state = transport.state
     result.connectedAt = transport.connectedAt
+    result.consents = transport.consents
     result.datagramsReceived = received
     result.datagramsSent = sent
     result.datagramsNotSent = unsent

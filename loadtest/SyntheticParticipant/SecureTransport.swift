@@ -67,6 +67,14 @@ struct SecureTransport: ~Copyable {
     }
   }
 
+  /// Consent checks that the server has answered.
+  var consents: UInt64 {
+    switch ice {
+    case .some(let agent): agent.consents
+    case .none: 0
+    }
+  }
+
   var nextDeadline: Instant {
     if case .failed = state { return .distantFuture }
     let agent: Instant

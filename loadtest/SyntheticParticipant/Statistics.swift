@@ -75,6 +75,8 @@ public struct ConnectionStatistics: Sendable, Hashable {
   public var state = ConnectionState.idle
   /// When keys were there; nil before.
   public var connectedAt: Instant?
+  /// Consent checks that the server has answered.
+  public var consents: UInt64 = 0
   /// Datagrams taken from the socket.
   public var datagramsReceived: UInt64 = 0
   /// Datagrams given to the socket.

@@ -216,7 +216,8 @@ public actor SyntheticParticipant {
     reader?.cancel()
   }
 
-  func closeConnections(politely: Bool) {
+  /// Ends both connections, with a DTLS close_notify where `politely`. The session goes on.
+  public func closeConnections(politely: Bool) {
     for key in [publishing.key, subscribing.key] { thread.post(.close(key, politely: politely)) }
   }
 

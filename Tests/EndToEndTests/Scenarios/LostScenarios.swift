@@ -189,6 +189,52 @@ extension EndToEnd.CallScenarios {
   }
 
   @Test func scenario31OneWhoNeverReturnsEndsTheCallAfterTheGrace() async throws {
+    try await oneWhoVanishesEndsTheCall()
+    // Servers of their own at once, since they wait most of the time.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for end in ListenersEnd.allCases { group.addTask { try await aListenerWithoutMediaEndsTheCall(end) } }
+      try await group.waitForAll()
+    }
+  }
+
+  /// How the media of somebody end whose session goes on.
+  private enum ListenersEnd: CaseIterable { case closes, fallsSilent }
+
+  /// Nobody sends, so that nothing but the listener's checks comes; their socket lives. Once they close the connection, once the checks that came
+  /// so far stop.
+  private func aListenerWithoutMediaEndsTheCall(_ end: ListenersEnd) async throws {
+    try await TestServer.calls({
+      $0.calls.resumeGrace = .seconds(1)
+      $0.calls.mediaTimeout = end == .closes ? .seconds(600) : .seconds(5)
+    }) { server in
+      let both = try await server.talkers(["anna", "ben"])
+      let (anna, ben) = (both[0], both[1])
+      let id = try await anna.start(["ben"]).call.callId
+      try await ben.rings(id)
+      try await ben.accept(id)
+      _ = try await anna.hears(\.active, of: id)
+      let media = try #require(ben.media)
+      switch end {
+      case .closes: await media.closeConnections(politely: true)
+      case .fallsSilent:
+        #expect(await eventually(within: .seconds(60)) { await media.statistics.subscribe.consents >= 3 })
+        #expect(await anna.heard(\.reconnecting).isEmpty)
+        var silence = Impairments()
+        silence.isBlackout = true
+        await media.setImpairments(silence)
+      }
+      _ = try await anna.hears(\.reconnecting)
+      let ended = try await anna.hears(\.ended, of: id)
+      #expect(ended.reason == .disconnected && ended.code == 6009 && ended.by == "ben", "\(end)")
+      let times = (await anna.log.time { $0.reconnecting != nil }, await anna.log.time { $0.ended != nil })
+      expectTime(try #require(times.1) - #require(times.0), 1_000, "after the grace, and not long after it")
+      #expect(try await ben.hears(\.ended, of: id).reason == .disconnected, "their session is there")
+      #expect(try await ben.current() == nil)
+      await both.close()
+    }
+  }
+
+  private func oneWhoVanishesEndsTheCall() async throws {
     try await TestServer.calls({
       $0.calls.resumeGrace = .seconds(1)
       $0.sessions.resumeGrace = .seconds(1)
