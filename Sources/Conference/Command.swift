@@ -179,6 +179,8 @@ public enum SubscriptionChange: Hashable, Sendable {
   case paused(SubscriptionReason)
   /// It sends again.
   case resumed
+  /// Nothing of this track comes that could be sent of it; nil: it comes, or the track is muted.
+  case missing(TrackID, SubscriptionStep?)
   /// A view cannot show its track: its client has taken none of the codecs.
   case cannotShow
   /// Another layer is forwarded.

@@ -46,7 +46,8 @@ enum LastN {
     guard let session = state.rooms.seats[subscription.seat]?.session else { return }
     let name = "\(subscription.id)"
     if let reason = subscription.pauseReason {
-      let event = SubscriptionEvent(subscriptionId: name, reason: reason)
+      let missing = reason == .noMedia ? subscription.missing : nil
+      let event = SubscriptionEvent(subscriptionId: name, reason: reason, step: missing)
       state.sessions.send(.subscriptionPaused(event), to: session, &step)
     } else {
       state.sessions.send(.subscriptionResumed(SubscriptionEvent(subscriptionId: name)), to: session, &step)

@@ -150,12 +150,16 @@ public struct Subscription: Hashable, Sendable {
   public fileprivate(set) var isAgreed = false
   /// Whether the worker sends nothing of it for now, because the receiver's line does not carry it.
   public fileprivate(set) var isHeldBack = false
+  /// What is missing of its track; nil while something comes, or nothing is expected.
+  public fileprivate(set) var missing: SubscriptionStep?
 
   /// Says before it is kept whether the room leaves it out.
   mutating func leaveOut(_ isLeftOut: Bool) { wish.isLeftOut = isLeftOut }
 
   /// Why nothing of it is sent for now, where that is not its receiver's wish.
-  var pauseReason: SubscriptionReason? { wish.isLeftOut ? .lastN : isHeldBack ? .bandwidth : nil }
+  var pauseReason: SubscriptionReason? {
+    wish.isLeftOut ? .lastN : isHeldBack ? .bandwidth : missing == nil ? nil : .noMedia
+  }
 }
 
 /// The rooms there are, and who and what is in them.
@@ -182,10 +186,6 @@ struct RoomTable: Sendable {
 
   subscript(named name: String) -> RoomKey? { keys[name] }
 
-  /// The room's name; empty where it is gone.
-  func name(of key: RoomKey) -> String { all[key]?.name ?? "" }
-
-  /// The seats of a room in the order of joining.
   /// Whether a seat's media are lost with this connection, which its client has closed: with the one that it receives on always, and with
   /// the one that it publishes on while it has tracks there. The end of others is for the front doors that opened them.
   func isMissed(_ connection: MediaConnectionID, of id: SeatID) -> Bool {
@@ -193,6 +193,10 @@ struct RoomTable: Sendable {
       || connection == .publish && tracks(of: id).contains { $0.connection == connection }
   }
 
+  /// The room's name; empty where it is gone.
+  func name(of key: RoomKey) -> String { all[key]?.name ?? "" }
+
+  /// The seats of a room in the order of joining.
   func members(of key: RoomKey) -> [Seat] { (all[key]?.members ?? []).compactMap { seats[$0] } }
 
   /// All rooms that are not calls', by name.
@@ -407,6 +411,7 @@ struct RoomTable: Sendable {
   /// The view as it is now; nil where it is gone. Its client has yet to be told.
   mutating func setShown(_ track: TrackID?, on id: SubscriptionID) -> Subscription? {
     subscriptions[id]?.track = track
+    subscriptions[id]?.missing = nil
     subscriptions[id]?.view?.isTold = false
     return subscriptions[id]
   }
@@ -451,6 +456,14 @@ struct RoomTable: Sendable {
     return true
   }
 
+  /// Whether that is news. Only what is expected can be missing: nothing of another track than the one that is sent, nor of a muted one.
+  mutating func setMissing(_ step: SubscriptionStep?, of track: TrackID, _ id: SubscriptionID) -> Bool {
+    guard let one = subscriptions[id], one.track == track, one.missing != step else { return false }
+    if step != nil && tracks[track]?.wire.muted != false { return false }
+    subscriptions[id]?.missing = step
+    return true
+  }
+
   /// Lets two subscriptions of a seat carry each other's track.
   mutating func exchange(_ first: SubscriptionID, _ second: SubscriptionID) {
     guard let a = subscriptions[first], let b = subscriptions[second], let left = a.track, let right = b.track else {
@@ -458,6 +471,7 @@ struct RoomTable: Sendable {
     }
     subscriptions[first]?.track = right
     subscriptions[second]?.track = left
+    for id in [first, second] { subscriptions[id]?.missing = nil }
     seats[a.seat]?.subscriptions[right] = first
     seats[b.seat]?.subscriptions[left] = second
   }

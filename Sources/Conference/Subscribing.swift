@@ -114,13 +114,19 @@ struct Subscribing: Sendable {
     _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
   ) {
     guard let pending = swaps.removeValue(forKey: key) else { return }
+    let both = [pending.a, pending.b]
+    let missed = both.filter { state.rooms.subscriptions[$0]?.pauseReason == .noMedia }
     switch result {
     case .success: state.rooms.exchange(pending.a, pending.b)
     case .failure(let error):
       RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: key.session, &state, &step)
     }
     state.sessions.finish(key, result.map { .empty }, &step)
-    for one in [pending.a, pending.b] { LastN.judge(one, &state, &step) }
+    // Of the other's track nothing is known yet.
+    for one in missed.compactMap({ state.rooms.subscriptions[$0] }) where one.pauseReason == nil {
+      LastN.tell(one, &state, &step)
+    }
+    for one in both { LastN.judge(one, &state, &step) }
   }
 
   /// - Throws: 2005 without a seat, 4002 for a subscription that is not one's own.
@@ -248,8 +254,16 @@ struct Subscribing: Sendable {
       if state.rooms.subscriptions[id]?.wish.isLeftOut == true { return }
       event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
     case .resumed:
-      guard state.rooms.setHeldBack(false, id), state.rooms.subscriptions[id]?.wish.isLeftOut == false else { return }
-      event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
+      guard state.rooms.setHeldBack(false, id), let one = state.rooms.subscriptions[id], !one.wish.isLeftOut else {
+        return
+      }
+      return LastN.tell(one, &state, &step)
+    case .missing(let track, let what):
+      guard state.rooms.setMissing(what, of: track, id) else { return }
+      Viewing.tellWithoutPicture(id, &state, &step)
+      // What is held back already is told when that is over.
+      guard let one = state.rooms.subscriptions[id], !one.wish.isLeftOut, !one.isHeldBack else { return }
+      return LastN.tell(one, &state, &step)
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
     case .ended(let reason): return state.endSubscription(id, reason, &step)
     }

@@ -99,6 +99,7 @@ enum Viewing {
       let view = state.rooms.setShown(track, on: id)
     else { return }
     step.add(.show(view, before: before.track))
+    if before.pauseReason == .noMedia { LastN.tell(view, &state, &step) }
     tellWithoutPicture(id, &state, &step)
   }
 
@@ -207,11 +208,11 @@ enum Viewing {
   }
 
   /// Tells at once what a view shows where no picture of it is to be expected now: it shows nothing, or something that is muted,
-  /// paused, or held back.
+  /// paused, held back, or does not come.
   static func tellWithoutPicture(_ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step) {
     guard let view = state.rooms.subscriptions[id], view.view?.isTold == false else { return }
     let isMuted = view.track.flatMap { state.rooms.tracks[$0]?.wire.muted } ?? true
-    if isMuted || view.wish.sendsNothing || view.isHeldBack { tell(id, &state, &step) }
+    if isMuted || view.wish.sendsNothing || view.isHeldBack || view.missing != nil { tell(id, &state, &step) }
   }
 
   /// The same of all views that show a track.

@@ -126,6 +126,9 @@ public struct Consumer: Sendable {
     return conditions.contains(.needsStart) || currentLayer != target || gate.awaitsKeyframe
   }
 
+  /// Whether what is sent next must begin a stream.
+  public var needsStart: Bool { conditions.contains(.needsStart) }
+
   /// Whether it is sent nothing of `target` yet, and would be with the next packet that begins a stream.
   public var awaitsBeginning: Bool {
     parameters.kind == .video && !isPaused && (conditions.contains(.needsStart) || currentLayer != target)

@@ -163,6 +163,9 @@ public enum WorkerEvent: Sendable {
   case consumerLayer(ConsumerKey, layer: Int, encoding: Int)
   /// The subscription is held back, since the receiver's line does not carry it; or goes on.
   case consumerPaused(ConsumerKey, Bool)
+  /// For the connect timeout nothing of this producer has come that the subscription could be sent, though it is neither muted nor held
+  /// back; nil: it has come, or the producer is muted.
+  case consumerMisses(ConsumerKey, ProducerKey, MissingMedia?)
   /// The peer sends more of this than it may, in bits per second of all its tracks together, and what is too much is dropped. Said once
   /// a minute.
   case transportExceeds(TransportKey, IntakeClass, bitsPerSecond: Int)

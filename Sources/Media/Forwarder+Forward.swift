@@ -202,9 +202,10 @@ extension Forwarder {
     _ consumer: ConsumerID, _ offered: Offered, _ rewrite: Rewrite, _ events: inout [WorkerEvent]
   ) {
     let key = consumers[consumer].key
-    if consumers[consumer].toldLayer < 0 {
-      let producer = producers[encodings[offered.encoding].producer].key
-      events.append(.consumerStarted(key, producer, timestamp: rewrite.timestamp))
+    let track = producers[encodings[offered.encoding].producer].key
+    if consumers[consumer].wait.end() != nil { events.append(.consumerMisses(key, track, nil)) }
+    if consumers[consumer].toldLayer == -1 {
+      events.append(.consumerStarted(key, track, timestamp: rewrite.timestamp))
     }
     consumers[consumer].toldLayer = offered.layer
     let producer = encodings[offered.encoding].producer

@@ -82,6 +82,7 @@ extension Forwarder {
     for encoding in producers[id].encodings { encodings[encoding].mutedUntil = encodings[encoding].encoding.newest }
     for consumer in producers[id].consumers {
       consumers[consumer].consumer.interrupt()
+      if producers[id].kind == .video { consumers[consumer].wait.restart() }
       requestKeyframe(for: consumer)
     }
   }
@@ -181,6 +182,7 @@ extension Forwarder {
     consumers[id].consumer.changeSource(target: 0)
     // Who is told of layers is told of the new track's, and when it begins.
     consumers[id].toldLayer = -1
+    consumers[id].wait = MediaWait()
     if let new { begin(id, new, &transports, at: now) }
   }
 

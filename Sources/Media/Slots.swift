@@ -121,6 +121,9 @@ struct ConsumerSlot: ~Copyable {
   static let front = 176
 
   let destination: Destination
+  /// `toldLayer` of one that has begun, and misses what should come now.
+  static let begunBefore: Int8 = -2
+
   /// The layer last told to the control plane; −1 before the first packet.
   var toldLayer: Int8 = -1
   /// The layer that the subscriber wishes for; −1 for the best.
@@ -157,6 +160,8 @@ struct ConsumerSlot: ~Copyable {
   var reportedLoss = LossMedian()
   /// `consumer.bytesSent` when it was looked at last.
   var bytesSeen: UInt32 = 0
+  /// Whether its track has brought something.
+  var wait = MediaWait()
 
   /// What it is sent now; nil before the first packet, and where that was another track's.
   var sent: LayerStep? {

@@ -172,7 +172,14 @@ extension WorkerState {
     if transports[id].routes.stray.isTold { lookForStray(of: id, at: now) }
     rtcp.begin()
     rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: transports[id].reporting.ssrc)
+    let canSend = transports[id].canSend
     for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
+      if !forwarder.consumers[route.consumer].wait.isOver, let track = forwarder.consumers[route.consumer].producer,
+        let facts = MediaWait.Facts.of(route.consumer, sentTo: canSend, forwarder)
+      {
+        forwarder.consumers[route.consumer].lookForMedia(
+          facts, of: forwarder.producers[track].key, patience: settings.connectTimeout, telling: &events, at: now)
+      }
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {

@@ -329,13 +329,18 @@ public struct SubscriptionEvent: Codable, Hashable, Sendable {
   public var subscriptionId: String
   /// Why.
   public var reason: SubscriptionReason?
+  /// Of `no_media`: what is missing.
+  public var step: SubscriptionStep?
   /// What is forwarded now.
   public var layer: Layer?
 
   /// All fields, in the order of the protocol.
-  public init(subscriptionId: String, reason: SubscriptionReason? = nil, layer: Layer? = nil) {
+  public init(
+    subscriptionId: String, reason: SubscriptionReason? = nil, step: SubscriptionStep? = nil, layer: Layer? = nil
+  ) {
     self.subscriptionId = subscriptionId
     self.reason = reason
+    self.step = step
     self.layer = layer
   }
 }

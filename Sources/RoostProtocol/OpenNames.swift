@@ -120,6 +120,8 @@ public struct SubscriptionReason: OpenName {
   public static let bandwidth = Self(rawValue: "bandwidth")
   /// The room sends the video of those alone who spoke last.
   public static let lastN = Self(rawValue: "last_n")
+  /// Nothing of its track comes that could be sent.
+  public static let noMedia = Self(rawValue: "no_media")
   /// The answer did not take its line.
   public static let refused = Self(rawValue: "refused")
   /// The subscriber knows none of the publisher's codecs.
@@ -128,6 +130,19 @@ public struct SubscriptionReason: OpenName {
   public static let tooMany = Self(rawValue: "too_many")
   /// One may not receive any more.
   public static let forbidden = Self(rawValue: "forbidden")
+}
+
+/// What is missing of a subscription's track.
+public struct SubscriptionStep: OpenName {
+  /// The word on the wire.
+  public var rawValue: String
+  /// Any word.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// No packet has come.
+  public static let nothing = Self(rawValue: "nothing")
+  /// Packets of video have come, and none that a picture can begin with.
+  public static let noKeyframe = Self(rawValue: "no_keyframe")
 }
 
 /// Where a media connection failed.

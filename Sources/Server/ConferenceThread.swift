@@ -227,6 +227,8 @@ struct ConferenceLoop: ~Copyable {
     case .consumerLayer(let key, let layer, let encoding): layerChanged(SubscriptionID(key.value), layer, encoding)
     case .consumerPaused(let key, let isPaused):
       apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
+    case .consumerMisses(let key, let producer, let missing):
+      apply(.subscription(SubscriptionID(key.value), .missing(TrackID(producer.value), missing?.step)))
     case .producerLayers(let key, let layers, let encodings):
       director.setActive(encodings, of: TrackID(key.value))
       apply(.trackLayers(TrackID(key.value), layers))
@@ -270,6 +272,16 @@ extension MediaChange {
         .dtls, reason: "The certificate does not match the fingerprint in the session description.", isFinal: true)
     case .closedByPeer: self = .closed(reason: "The client closed the connection.")
     case .tooSlow(let progress): self = .failed(progress.step, reason: progress.sentence, isFinal: false)
+    }
+  }
+}
+
+extension MissingMedia {
+  /// As clients are told of it.
+  fileprivate var step: SubscriptionStep {
+    switch self {
+    case .nothing: .nothing
+    case .noKeyframe: .noKeyframe
     }
   }
 }

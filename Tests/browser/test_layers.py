@@ -228,10 +228,10 @@ def test_a_tile_that_the_line_does_not_carry_says_so(person, room):
     anna.page.evaluate(PUBLISH, [room, 640, 360, {}])
     ben = person("Ben").join(room, audio=0, video=0)
     eventually("a picture", lambda: ben.page.evaluate(SEEN)["lines"])
-    tell = """([method, reason]) => {
+    tell = """([method, reason, step]) => {
       const { room } = window.roost;
       const [{ subscriptionId }] = [...room.participants.values()].find(({ isSelf }) => !isSelf).tracks.values();
-      room._handle(method, { subscriptionId, reason });
+      room._handle(method, { subscriptionId, reason, step });
     }"""
     words = ben.tile("Sender").get_by_text("paused: your connection is too slow")
     expect(words).to_have_count(0)
@@ -239,6 +239,11 @@ def test_a_tile_that_the_line_does_not_carry_says_so(person, room):
     expect(words).to_be_visible()
     ben.page.evaluate(tell, ["subscription.resumed", None])
     expect(words).to_have_count(0)
+    for step, said in [("nothing", "no picture of theirs arrives"), ("no_keyframe", "their picture cannot be shown yet")]:
+        ben.page.evaluate(tell, ["subscription.paused", "no_media", step])
+        expect(ben.tile("Sender").get_by_text(said)).to_be_visible()
+        ben.page.evaluate(tell, ["subscription.resumed", None])
+        expect(ben.tile("Sender").get_by_text(said)).to_have_count(0)
 
 
 # A room of sixty pictures, and a server that notes when it is told how high one is shown.

@@ -11,7 +11,9 @@ import { Views } from "./views.js";
 const CHAT_KEPT = 1000;
 /** For so long nothing may arrive before another way is looked for. */
 const LOOK_MS = 600;
-const GOES_ON = { paused: false, tooSlow: false };
+const GOES_ON = { paused: false, tooSlow: false, missing: null };
+/** What a pause is: the line's, the publisher's of whom nothing comes, or the room's. */
+const pauseOf = ({ reason, step }) => ({ paused: true, tooSlow: reason === "bandwidth", missing: reason === "no_media" ? step ?? "nothing" : null });
 
 /** A room one sits in. Made by {@link RoostClient#join}, and for each call one is in. Its events, `Track` and `Participant` are in roost.d.ts. */
 export class Room extends EventTarget {
@@ -328,7 +330,7 @@ export class Room extends EventTarget {
 
   /** Binds what the subscribe connection receives to the tracks of the room: the whole list at each offer. */
   _bind(received) {
-    const states = new Map(this.#tracks.map(({ subscriptionId, paused, tooSlow }) => [subscriptionId, { paused, tooSlow }]));
+    const states = new Map(this.#tracks.map(({ subscriptionId, paused, tooSlow, missing }) => [subscriptionId, { paused, tooSlow, missing }]));
     for (const participant of this.participants.values()) {
       for (const track of participant.tracks.values()) {
         const now = received.get(track.trackId);
@@ -380,7 +382,7 @@ export class Room extends EventTarget {
     this.selfId = snapshot.self;
     this.moderation = moderationOf(snapshot.moderation);
     const before = this.participants;
-    for (const track of this.#tracks) if (track.tooSlow) Object.assign(track, GOES_ON); // or it is told anew
+    for (const track of this.#tracks) if (track.tooSlow || track.missing) Object.assign(track, GOES_ON); // or it is told anew
     this.participants = new Map();
     for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
     const known = new Set(this.chat.map(nameOf));
@@ -540,7 +542,7 @@ export class Room extends EventTarget {
     "room.knock": (room, params) => room.#knocked(params),
     "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { ...room.#ending, reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
-    "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true, tooSlow: params.reason === "bandwidth" }),
+    "subscription.paused": (room, params) => room.#updateSubscription(params, pauseOf(params)),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.started": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.ended": (room, params) => room._views.find(params.subscriptionId)?._changed(params),

@@ -214,6 +214,8 @@ export interface Track {
   paused: boolean;
   /** Because one's own line does not carry it. */
   tooSlow?: boolean;
+  /** Because nothing comes of it: no packet, or no picture that could be shown. */
+  missing?: "nothing" | "no_keyframe" | null;
   layer?: number;
   viewIndex?: number;
   split?: object;
@@ -433,6 +435,7 @@ export class View {
   reason: string | null;
   paused: boolean;
   tooSlow?: boolean;
+  missing?: "nothing" | "no_keyframe" | null;
   show(what: Track | "activeSpeaker" | null): Promise<void>;
   attach(element: HTMLVideoElement): void;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 // tiles.js: from a room to what its tiles show. It knows no element of the page.
 import { isScreen } from "./roost.js";
-import { weakLine } from "./words.js";
+import { missingLine, weakLine } from "./words.js";
 
 /**
  * What one tile shows.
@@ -44,7 +44,7 @@ function main(tracks, camera, common) {
   const sounds = tracks.filter(({ kind }) => kind === "audio");
   const voices = sounds.filter(({ source }) => source !== "screen_audio");
   return {
-    ...common, ...ofTrack(camera, common), key: common.participantId, kind: "person", title: common.isSelf ? `${common.name} (you)` : common.name,
+    ...common, ...ofTrack(camera, common, voices), key: common.participantId, kind: "person", title: common.isSelf ? `${common.name} (you)` : common.name,
     hasVideo: Boolean(camera), videoMuted: Boolean(camera?.muted), picture: shown(camera),
     hand: Boolean(common.hand), hasAudio: voices.length > 0, audioMuted: voices.every(({ muted }) => muted),
     sounds: common.isSelf ? [] : sounds.map(({ mediaStreamTrack }) => mediaStreamTrack).filter(Boolean),
@@ -67,8 +67,9 @@ function weakness(room, { isSelf, quality }) {
   return seen ? { level: seen.level, weak: weakLine(isSelf, seen) } : { weak: "" };
 }
 
-const ofTrack = (track, { isSelf, away, level, weak }) => ({
+/** `voices`: what is heard with the picture. */
+const ofTrack = (track, { isSelf, away, level, weak }, voices = []) => ({
   track: isSelf ? null : track,
-  away: away || (track?.tooSlow ? "paused: your connection is too slow" : level === "poor" && !isSelf ? weak : ""),
+  away: away || (track?.tooSlow ? "paused: your connection is too slow" : missingLine([track, ...voices]) || (level === "poor" && !isSelf ? weak : "")),
 });
 const shown = (track) => (track && !track.muted && track.mediaStreamTrack) || null;

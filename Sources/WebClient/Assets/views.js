@@ -127,7 +127,7 @@ export class Views {
   #add(ids, again) {
     const added = ids.map((subscriptionId) => {
       const view = again.shift() ?? new View(this.#room);
-      Object.assign(view, { subscriptionId, paused: false, _told: null });
+      Object.assign(view, { subscriptionId, paused: false, missing: null, _told: null });
       view._changed({});
       return view;
     });

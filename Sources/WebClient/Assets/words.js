@@ -79,6 +79,14 @@ const DOWN = {
   delay: "Your line takes long.",
 };
 
+/** What of a tile does not come though its owner shows it; "" where nothing is missing. @param {(?Track)[]} tracks @returns {string} */
+export function missingLine(tracks) {
+  const [first] = tracks.filter((track) => track?.missing && !track.muted);
+  if (!first) return "";
+  if (first.kind === "audio") return "no sound of theirs arrives";
+  return first.missing === "nothing" ? "no picture of theirs arrives" : "their picture cannot be shown yet";
+}
+
 /** @param {boolean} isSelf @param {{reason?: string, way?: string}} seen @returns {string} a sentence: whose line it is, and what is wrong with it */
 export function weakLine(isSelf, { reason, way }) {
   const words = way === "down" ? DOWN[reason] : REASONS[reason]?.[isSelf ? 0 : 1];
