@@ -32,6 +32,7 @@ private struct Newer {
   private let shapes: [(word: String, name: String, pattern: Regex<Substring>)] = [
     ("of", "[n of T] (macOS 26)", /\[\s*[\w.]+\s+of\s+[\w(\[]/),
     ("let", "a generic value (macOS 26)", /<[^<>;{}]*\blet\s+\w+\s*:/),
+    ("name", "Task.name (macOS 26)", /\bTask\s*\.\s*name\b/),
     ("immediate", "Task.immediate (macOS 26)", /\.\s*immediate\b/),
     ("attoseconds", "Duration(attoseconds:) (macOS 15)", /\(\s*attoseconds\s*:/),
     ("copying", "String(copying:) (macOS 26)", /\(\s*copying\s*:/),
@@ -166,7 +167,7 @@ private struct Closure {
     "internal import Synchronization", "import Synchronization", "name._nfc", "Array(name._nfc)",
     "isolated deinit {}", "some AsyncSequence<Int, Never>", "let n: UInt128", "@Observable class Model {}",
     "await withDiscardingTaskGroup { _ in }", "struct Pack<each T> {}", "let all: [() throws(E) -> Int]",
-    "let one: (() throws(E) -> Int)?", "Task.immediate { }", "Duration(attoseconds: 1)",
+    "let one: (() throws(E) -> Int)?", "Task.immediate { }", "Task.name", "Duration(attoseconds: 1)",
     #"print("\(bytes.span.count) bytes")"#,
     ##"print(#"\#(f(bytes).span)"#)"##, "#if os(iOS)\nbytes.span\n#endif", "#if canImport(Darwin)\nbytes.span\n#endif",
     "#if os(Linux)\n#else\nbytes.span\n#endif", "#if !canImport(WebSockets) && canImport(Darwin)\nbytes.span\n#endif",
