@@ -41,7 +41,8 @@ struct CoreBook {
     case .updateSubscription(let one, _), .offerCodecs(let one), .show(let one, _):
       precondition(subscriptions[one.id] != nil, "what changes is there")
     case .restartICE(let seat), .discardPublish(_, let seat), .negotiatePublish(_, let seat, _),
-      .negotiateAnswer(_, let seat, _, _), .answerOffer(_, let seat, _):
+      .negotiateAnswer(_, let seat, _, _), .answerOffer(_, let seat, _),
+      .askSilence(_, let seat):
       precondition(seats[seat] != nil, "the seat is there")
     case .swapSubscriptions(_, let a, let b):
       precondition(a.seat == b.seat && subscriptions[a.id] != nil && subscriptions[b.id] != nil, "both are one's own")

@@ -238,6 +238,7 @@ final class CoreScene {
     case .negotiateAnswer(let key, _, _, _): return [.answerProcessed(key, .success(()))]
     case .answerOffer(let key, _, _): return [.offerAnswered(key, .success("answer"))]
     case .swapSubscriptions(let key, _, _): return [.swapProcessed(key, .success(()))]
+    case .askSilence(let asker, _): return [.silence(asker, .seconds(5))]
     case .commitPublish(_, _, let committed):
       words.tracks += committed.map { "\($0.track)" }
       return []

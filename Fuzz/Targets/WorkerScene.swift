@@ -152,7 +152,8 @@ final class WorkerScene {
     case .transportConnected(let key): precondition(key != newcomer.key, "nobody connects without keys")
     case .streamStrays(let key, _):
       precondition(key != honest.key && key != listener.key, "what the honest one sends finds its track")
-    case .transportRecovered, .transportExceeds, .streamsFound, .consumerStarted, .consumerLayer, .consumerPaused,
+    case .transportRecovered, .transportExceeds, .silence, .streamsFound, .consumerStarted, .consumerLayer,
+      .consumerPaused,
       .producerLayers,
       .quality, .overload,
       .activeSpeakers:

@@ -20,6 +20,9 @@ static const unsigned char inviting_js[] = {
 static const unsigned char lobby_js[] = {
 #embed "../WebClient/Assets/lobby.js"
 };
+static const unsigned char seat_js[] = {
+#embed "../WebClient/Assets/seat.js"
+};
 static const unsigned char sending_js[] = {
 #embed "../WebClient/Assets/sending.js"
 };
@@ -166,6 +169,7 @@ static const cwebassets_file files[] = {
   {"here.js", "text/javascript; charset=utf-8", here_js, sizeof here_js},
   {"inviting.js", "text/javascript; charset=utf-8", inviting_js, sizeof inviting_js},
   {"lobby.js", "text/javascript; charset=utf-8", lobby_js, sizeof lobby_js},
+  {"seat.js", "text/javascript; charset=utf-8", seat_js, sizeof seat_js},
   {"sending.js", "text/javascript; charset=utf-8", sending_js, sizeof sending_js},
   {"stage.js", "text/javascript; charset=utf-8", stage_js, sizeof stage_js},
   {"door.js", "text/javascript; charset=utf-8", door_js, sizeof door_js},

@@ -16,10 +16,21 @@ extension ConferenceCore {
 
   /// Serves a request about calls. The result; nil where it has gone out already, or comes later.
   mutating func perform(
-    _ request: CallRequest, _ key: RequestKey, _ step: inout Step
+    _ request: CallRequest, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let (device, now) = (key.device, step.now)
     guard let session = state.sessions[key.session] else { throw ErrorObject(.notLoggedIn) }
+    let wish = LegWish(request)
+    var mayTake = wish?.isProved(session, calls, state) ?? false
+    if let returner = wish?.returner(session, silence, calls, state, at: now.instant) {
+      let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the call.") {
+        $0.reason = "resume_token"
+      }
+      let isAdmitted = try takeovers.admits(
+        returner, .request(key), refusal: refusal, { .request(.call(request), about: $0) }, state, &step)
+      guard isAdmitted == true else { return nil }
+      mayTake = true
+    }
     switch request {
     case .get(let params):
       // Those who are rung, or have answered, need no right.
@@ -35,8 +46,8 @@ extension ConferenceCore {
       return storing.history(params, calls.history(params, from: device), key, session, &step)
     case .start(let params): serve(try start(params, session, now), key, wish: SeatWish(params), &step)
     case .ringing(let params): serve(try calls.ringing(params, from: device, at: now), key, &step)
-    case .accept(let params): serve(try accept(params, session, now), key, wish: SeatWish(params), &step)
-    case .join(let params): serve(try join(params, session, now), key, wish: SeatWish(params), &step)
+    case .accept(let params): serve(try accept(params, session, mayTake, now), key, wish: SeatWish(params), &step)
+    case .join(let params): serve(try join(params, session, mayTake, now), key, wish: SeatWish(params), &step)
     case .reject(let params): serve(try calls.reject(params, from: device, at: now), key, &step)
     case .cancel(let params): serve(try calls.cancel(params, from: device, at: now), key, &step)
     case .hangup(let params): serve(try calls.hangup(params, from: device, at: now), key, &step)
@@ -80,22 +91,20 @@ extension ConferenceCore {
   /// Who is rung needs no right to answer, and a seat is held for them. Anything else that gets a seat is joining. What is neither the
   /// switchboard refuses.
   private mutating func accept(
-    _ params: CallAcceptParams, _ session: Session, _ now: Now
+    _ params: CallAcceptParams, _ session: Session, _ mayTake: Bool, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     let device = session.id.device
     if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
     try Renewals.take(of: session.id, in: params.callId, SeatWish(params), &state, at: now.instant)
-    let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
-    return try calls.accept(params, from: device, mayTakeOver: may, at: now)
+    return try calls.accept(params, from: device, mayTakeOver: mayTake, at: now)
   }
 
   private mutating func join(
-    _ params: CallJoinParams, _ session: Session, _ now: Now
+    _ params: CallJoinParams, _ session: Session, _ mayTake: Bool, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     try CallEntry.check(params.callId, session, self, at: now)
     try Renewals.take(of: session.id, in: params.callId, SeatWish(params), &state, at: now.instant)
-    let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
-    return try calls.join(params, from: session.id.device, mayTakeOver: may, at: now)
+    return try calls.join(params, from: session.id.device, mayTakeOver: mayTake, at: now)
   }
 
   // MARK: - Effects
@@ -216,14 +225,6 @@ extension CallEffect {
       .forgetCall, .tombstone, .keepBlock, .count:
       false
     }
-  }
-}
-
-extension ConferenceState {
-  /// Whether a session may take over the leg that another device of its user has in a call.
-  fileprivate func mayTakeLeg(of calls: Switchboard, _ callId: String, _ session: Session, _ token: String?) -> Bool {
-    guard let leg = calls.legToTakeOver(callId, by: session.id.device) else { return false }
-    return mayReplace(SessionID(leg), session.identity, token: token)
   }
 }
 

@@ -10,6 +10,14 @@ public struct RequestKey: Hashable, Sendable {
   let id: RequestID
 }
 
+/// Who waits until it is known for how long a seat's media are silent.
+public enum Asker: Hashable, Sendable {
+  /// A request of one who has a session.
+  case request(RequestKey)
+  /// The hello that came on this connection.
+  case hello(ConnectionID)
+}
+
 /// One input of the core.
 public enum Command: Sendable {
   /// A hello, and whose it is: the front door has made sure of that.
@@ -20,11 +28,15 @@ public enum Command: Sendable {
   /// `Effect.negotiatePublish`, `.answerOffer`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
   /// the rest is answered at once.
   case request(ConnectionID, RequestID, Request)
+  /// A resume, and the network that it came from where that is known.
+  case resume(ConnectionID, RequestID, ResumeParams, from: PeerNetwork?)
   /// What a front door wants of a stream of its client (`StreamRequest`), answered as a request. The door gives each another id.
   case stream(ConnectionID, RequestID, StreamRequest)
   /// A socket is gone. `clean`: the client closed it with 1000 or 1001, which means leave; anything else starts the
   /// grace. Nothing happens where the session has another connection by now.
   case connectionClosed(ConnectionID, clean: Bool)
+  /// A socket has owed the answer to a ping for `ConferenceRules.takeoverSilence`; or, with false, was heard again since that was said.
+  case connectionOverdue(ConnectionID, Bool)
 
   /// What SDP negotiation makes of an offer, not yet committed. Answered by `.commitPublish` or `.discardPublish`.
   case publishPrepared(RequestKey, Result<PublishChange, ErrorObject>)
@@ -34,6 +46,8 @@ public enum Command: Sendable {
   case offerAnswered(RequestKey, Result<String, ErrorObject>)
   /// The answer to an offer on a stream that is played.
   case streamAnswered(RequestKey, SeatID, MediaConnectionID, Result<String, ErrorObject>)
+  /// For how long nothing authentic has come from a seat's media connections (`MediaEffect.askSilence`); nil where nothing ever has.
+  case silence(Asker, TimeDelta?)
   /// What became of an exchange of two subscriptions.
   case swapProcessed(RequestKey, Result<Void, ErrorObject>)
   /// The server's next offer for a seat's subscribe connection.

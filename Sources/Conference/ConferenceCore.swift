@@ -22,6 +22,7 @@ public struct ConferenceCore: Sendable {
   var calls: Switchboard
   var isDraining = false
   var mediaLoad = MediaLoad()
+  var takeovers = Takeovers()
   var quality = QualityBook()
   /// What users may still ask for.
   var userRates: KeyedBuckets<ClaimedUser>
@@ -82,13 +83,17 @@ public struct ConferenceCore: Sendable {
     case .token(let connection, let id, let params, let identity):
       handle(.session(.token(params)), proving: identity, id: id, on: connection, &step)
     case .request(let connection, let id, let request): handle(request, id: id, on: connection, &step)
+    case .resume(let connection, let id, let params, let network):
+      handle(.session(.resume(params)), from: network, id: id, on: connection, &step)
     case .connectionClosed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
+    case .connectionOverdue(let connection, let isOverdue): state.sessions.setOverdue(isOverdue, on: connection)
     case .stream(let connection, let id, let request): Streams.handle(request, id: id, on: connection, &self, &step)
     case .publishPrepared(let key, let result): Publishing.prepared(key, result, &self, &step)
     case .answerProcessed(let key, let result): subscribing.answerProcessed(key, result, &state, &step)
     case .offerAnswered(let key, let result): Subscribing.offerAnswered(key, result, &state, &step)
     case .streamAnswered(let key, let seat, let stream, let result):
       Streams.answered(key, seat, stream, result, &self, &step)
+    case .silence(let asker, let silence): silenceTold(to: asker, silence, &step)
     case .swapProcessed(let key, let result): subscribing.swapProcessed(key, result, &state, &step)
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &state, &step)
     case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)

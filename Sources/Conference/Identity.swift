@@ -41,6 +41,8 @@ public struct Identity: Hashable, Sendable {
   public var entrance = Entrance.native
   /// From which network they said so; nil: it is not known where from, and nothing is counted by it.
   public var network: PeerNetwork?
+  /// Whether `network` is that of an address; not so where all whose address is unknown count as one.
+  public var hasAddress = true
   /// Which client of its front door it is of, where one has a session for each of its rooms; nil: it has this one alone.
   public var client: ConnectionID?
   /// The user whose limits it uses up, where its front door has made the user's name of theirs; nil: its own.
@@ -61,6 +63,11 @@ public struct Identity: Hashable, Sendable {
     (self.user, self.device, self.displayName) = (user, device, displayName)
     (self.rights, self.isVerified) = (rights, isVerified)
   }
+}
+
+extension Identity {
+  /// From where they said so; nil where that is anybody's guess.
+  var knownNetwork: PeerNetwork? { hasAddress ? network : nil }
 }
 
 /// What a user may do; each right is asked for in `Access.swift`.

@@ -7,12 +7,13 @@ import RoostProtocol
 extension ConferenceCore {
   // MARK: - Join
 
-  /// Joins, and leaves a line in the log either way.
+  /// Joins, and leaves a line in the log either way. Nil: it has to be known first how silent somebody's media are.
   mutating func joinLogged(
-    _ params: RoomJoinParams, _ session: SessionID, _ step: inout Step
-  ) throws(ErrorObject) -> Reply {
+    _ params: RoomJoinParams, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    let session = key.session
     do throws(ErrorObject) {
-      let seat = try join(params, session, &step)
+      guard let seat = try join(params, key, silence, &step) else { return nil }
       guard let snapshot = state.snapshot(seat, at: step.now.wallMilliseconds) else {
         throw ErrorObject(.internalError)
       }
@@ -28,8 +29,9 @@ extension ConferenceCore {
   }
 
   private mutating func join(
-    _ params: RoomJoinParams, _ id: SessionID, _ step: inout Step
-  ) throws(ErrorObject) -> SeatID {
+    _ params: RoomJoinParams, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
+  ) throws(ErrorObject) -> SeatID? {
+    let id = key.session
     guard let session = state.sessions[id] else { throw ErrorObject(.notLoggedIn) }
     try session.checkJoin(params.room)
     var params = params
@@ -45,7 +47,7 @@ extension ConferenceCore {
     }
     guard !isDraining else { throw ErrorObject(.draining) }
     if let existing, let other = state.rooms.seat(ofUser: session.user, in: existing) {
-      return try takeOver(other, params, session, &step)
+      return try takeOver(other, params, session, key, silence, &step)
     }
     try AddressBanning.check(session, in: params.room, state, step.now)
     if let existing {
@@ -94,16 +96,22 @@ extension ConferenceCore {
 
   /// Gives a user's place to another of their devices. The others hear one update: what the old device published is over.
   private mutating func takeOver(
-    _ old: Seat, _ params: RoomJoinParams, _ session: Session, _ step: inout Step
-  ) throws(ErrorObject) -> SeatID {
+    _ old: Seat, _ params: RoomJoinParams, _ session: Session, _ key: RequestKey, _ silence: MediaSilence?,
+    _ step: inout Step
+  ) throws(ErrorObject) -> SeatID? {
     // A place beside the seats is no way to one of them.
     guard params.takeover == true, old.isPlayer == session.isPlayer(in: old.room, state) else {
       throw ErrorObject(.alreadyJoined)
     }
-    guard state.mayReplace(old.session, session.identity, token: params.resumeToken) else {
-      throw ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
+    if !state.mayReplace(old.session, session.identity, token: params.resumeToken) {
+      let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
         $0.reason = "resume_token"
       }
+      let returner = Returner(
+        identity: session.identity, network: session.reachedFrom, old: old.session, silence: silence)
+      let isAdmitted = try takeovers.admits(
+        returner, .request(key), refusal: refusal, { .request(.room(.join(params)), about: $0) }, state, &step)
+      guard isAdmitted == true else { return nil }
     }
     var params = params
     (params.displayName, params.metadata) = Renewals.taken(old, by: session, params, state)

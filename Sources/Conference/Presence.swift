@@ -175,7 +175,11 @@ extension ConferenceCore {
     case .found:
       step.log("media_found", state.rooms.seats[id].map { state.mediaFields(connection, of: $0) } ?? [])
       if let pc = connection.pc { state.sessions.send(.mediaConnected(MediaEvent(pc: pc)), to: session, &step) }
-    case .ended: mediaEnded(connection, of: id, session, &step)
+    case .ended:
+      // By who had opened it: what it was counts no more.
+      state.rooms.update(id) { $0.failures[connection] = nil }
+      guard state.mediaFound(connection, of: id, &step) else { return }
+      carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
     }
   }
 
@@ -187,15 +191,6 @@ extension ConferenceCore {
     }
     guard let pc = connection.pc else { return }
     state.sessions.send(.mediaConnected(MediaEvent(pc: pc)), to: session, &step)
-  }
-
-  /// A media connection was ended by who had opened it: what it was counts no more.
-  private mutating func mediaEnded(
-    _ connection: MediaConnectionID, of id: SeatID, _ session: SessionID, _ step: inout Step
-  ) {
-    state.rooms.update(id) { $0.failures[connection] = nil }
-    guard state.mediaFound(connection, of: id, &step) else { return }
-    carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
   }
 
   /// Lost media did not come back in the grace.

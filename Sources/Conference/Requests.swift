@@ -18,7 +18,8 @@ extension ConferenceCore {
       try NameForm.check(identity.user, "user")
       try NameForm.check(identity.device, "deviceId")
       try Budgets.take(hello: params, of: identity, &self, at: step.now)
-      try hello(params, of: identity, id: id, on: connection, &step)
+      try takeovers.checkHello(on: connection, state)
+      try hello(params, of: identity, id: id, on: connection, nil, &step)
     } catch {
       step.add(.reply(connection, id, .failure(error)))
     }
@@ -26,32 +27,46 @@ extension ConferenceCore {
 
   /// Serves a request, or repeats its reply where it has been served before. `identity`: whose the token in it is.
   mutating func handle(
-    _ request: Request, proving identity: Identity? = nil, id: RequestID, on connection: ConnectionID,
-    _ step: inout Step
+    _ request: Request, proving identity: Identity? = nil, from network: PeerNetwork? = nil, id: RequestID,
+    on connection: ConnectionID, _ step: inout Step
   ) {
     if case .session(.ping) = request { return step.add(.reply(connection, id, .success(.empty))) }
     guard let session = state.sessions[on: connection] else {
-      return handleBeforeLogin(request, id: id, on: connection, &step)
+      return handleBeforeLogin(request, from: network, id: id, on: connection, &step)
     }
     switch state.sessions.begin(request, id, of: session) {
     case .new: break
     case .pending, nil: return
     case .some(let known): return step.add(.reply(connection, id, replyAgain(known, session, step.now)))
     }
-    if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
+    if case .session(.bye) = request {
+      // A page says goodbye when it is loaded anew, too. Who leaves for good leaves the room first.
+      Places.keep(state.sessions[session]?.seat, &state, &step)
+      end(session, .left, &step)
+      step.add(.reply(connection, id, .success(.empty)))
+      return step.add(.closeConnection(connection, .bye))
+    }
     let key = RequestKey(session: session, id: id)
+    serve(request, proving: identity, key, nil, &step)
+  }
+
+  /// Serves a request that is new, or, with `silence`, one that has waited for that.
+  mutating func serve(
+    _ request: Request, proving identity: Identity? = nil, _ key: RequestKey, _ silence: MediaSilence?,
+    _ step: inout Step
+  ) {
     do throws(ErrorObject) {
       // A further proof is taken whatever its user has asked for: what it does not allow any more must end. Doors bound how many are shown.
-      let isFree = request.endsSomething || identity != nil
-      try Budgets.take(isFree ? 0 : request.weight, of: state.sessions[session]?.identity, &self, at: step.now)
+      let isFree = request.endsSomething || identity != nil || silence != nil
+      try Budgets.take(isFree ? 0 : request.weight, of: state.sessions[key.session]?.identity, &self, at: step.now)
       if let identity {
         try Revoking.check(identity, state)
-        try Proofs.renew(identity, of: session, &self, &step)
+        try Proofs.renew(identity, of: key.session, &self, &step)
       }
-      if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
+      if let reply = try perform(request, key, silence, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
       if !request.hasRefusalLine(for: error) {
-        RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: session, &state, &step)
+        RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: key.session, &state, &step)
       }
       state.sessions.finish(key, .failure(error), &step)
     }
@@ -102,11 +117,11 @@ extension ConferenceCore {
   }
 
   private mutating func handleBeforeLogin(
-    _ request: Request, id: RequestID, on connection: ConnectionID, _ step: inout Step
+    _ request: Request, from network: PeerNetwork?, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) {
     do throws(ErrorObject) {
       switch request {
-      case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
+      case .session(.resume(let params)): try resume(params, from: network, id: id, on: connection, &step)
       // Only `Command.hello` says whose hello it is.
       case .session(.hello), .session(.token), .session(.bye), .session(.ping), .userQuery, .block, .room, .chat,
         .peerConnection, .track,
@@ -120,7 +135,7 @@ extension ConferenceCore {
 
   /// The result; nil where the reply comes later, or has gone out already.
   private mutating func perform(
-    _ request: Request, _ key: RequestKey, _ step: inout Step
+    _ request: Request, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     switch request {
     // What a token changes was done before; where nobody verifies any, it changes nothing.
@@ -133,7 +148,7 @@ extension ConferenceCore {
     case .block(let request):
       try Blocks.perform(request, key, &self, &step)
       return nil
-    case .room(.join(let params)): return try joinLogged(params, key.session, &step)
+    case .room(.join(let params)): return try joinLogged(params, key, silence, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
     case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]))
     case .room(.info(let params)):
@@ -159,7 +174,7 @@ extension ConferenceCore {
       return reply
     case .subscription(let request): return try subscribing.perform(request, key, &state, &step)
     case .view(let request): return try Viewing.perform(request, key.session, &state, &step)
-    case .call(let request): return try perform(request, key, &step)
+    case .call(let request): return try perform(request, key, silence, &step)
     }
   }
 }

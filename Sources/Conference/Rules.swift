@@ -64,6 +64,9 @@ public struct ConferenceRules: Hashable, Sendable {
   public var streamRooms: RoomRules?
   /// How long a lost socket or lost media keeps its seat.
   public var resumeGrace = TimeDelta.milliseconds(15_000)
+  /// For how long a session's media must have been silent before another of the same user and network may take its place unproven. Lower
+  /// it, and who is only badly connected can be put out; a client that obeys RFC 7675 checks every 4 to 6 s.
+  public var takeoverSilence = TimeDelta.seconds(5)
   /// How often a session that only waits is pinged, for its client to know.
   public var idlePing = TimeDelta.milliseconds(30_000)
   /// Rooms that are not configured, at once.

@@ -23,6 +23,12 @@ struct Session: Sendable {
   let token: ResumeToken
   /// Where it is connected; nil during the grace.
   var connection: ConnectionID?
+  /// From which network its last connection came; nil: it is not known.
+  var reachedFrom: PeerNetwork?
+  /// Whether its socket has owed the answer to a ping for too long.
+  var isOverdue = false
+  /// Since when it has had no socket; nil while it has one.
+  var lostAt: Instant?
   /// Whether it counts among those of its user and network.
   var isCounted = true
   /// Whether the door of its connection was told that it only waits.
@@ -58,6 +64,7 @@ struct Session: Sendable {
     isCallable = params.callable ?? true
     token = ResumeToken(session: id, random: &random)
     self.connection = connection
+    reachedFrom = identity.knownNetwork
     self.predecessor = predecessor
     log = EventLog(capacity: rules.replayEvents, bytes: rules.replayBytes)
     requests = RequestWindow(capacity: rules.requestWindow)

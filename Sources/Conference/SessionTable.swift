@@ -155,11 +155,13 @@ struct SessionTable: Sendable {
 
   // MARK: - Connections
 
-  /// Binds a session to another connection; the grace is over.
-  mutating func connect(_ id: SessionID, to connection: ConnectionID) {
+  /// Binds a session to another connection, from a network where that is known; the grace is over.
+  mutating func connect(_ id: SessionID, to connection: ConnectionID, from network: PeerNetwork?) {
     disconnect(id)
     guard all[id] != nil else { return }
     all[id]?.connection = connection
+    all[id]?.reachedFrom = network
+    all[id]?.lostAt = nil
     connections[connection] = id
     graces.cancel(id)
     waiting.cancel(id)
@@ -172,10 +174,19 @@ struct SessionTable: Sendable {
     connections[connection] = nil
     all[id]?.connection = nil
     all[id]?.isTakenForWaiting = false
+    all[id]?.isOverdue = false
   }
 
-  /// How long a session without a socket is kept.
-  mutating func setGrace(of id: SessionID, until end: Instant) { graces.set(id, at: end) }
+  /// Whether the socket of a session owes the answer to a ping for too long.
+  mutating func setOverdue(_ isOverdue: Bool, on connection: ConnectionID) {
+    if let id = connections[connection] { all[id]?.isOverdue = isOverdue }
+  }
+
+  /// How long a session is kept that has no socket from `now` on.
+  mutating func setGrace(of id: SessionID, _ grace: TimeDelta, at now: Instant) {
+    graces.set(id, at: now + grace)
+    all[id]?.lostAt = now
+  }
 
   /// A session whose grace is over.
   mutating func takeExpired(at now: Instant) -> SessionID? { graces.popDue(at: now) }

@@ -6,14 +6,24 @@ import RoostProtocol
 extension ConferenceCore {
   // MARK: - Hello
 
-  /// Begins a session. It takes the place of one of the same user and device, if the client may do that.
+  /// Begins a session. It takes the place of one of the same user and device, if the client may do that; where that depends on how
+  /// silent the media of that one are, it begins when it is known, and `silence` says it then.
   mutating func hello(
-    _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ step: inout Step
+    _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ silence: MediaSilence?,
+    _ step: inout Step
   ) throws(ErrorObject) {
     let old: SessionID?
     do throws(ErrorObject) {
       try Revoking.check(identity, state)
-      old = try state.sessionToReplace(identity, token: params.resumeToken, step.now)
+      old = state.sessionToReplace(identity)
+      if let old, !state.mayReplace(old, identity, token: params.resumeToken) {
+        let refusal = state.deviceInUse(by: old, step.now)
+        guard params.takeover == true else { throw refusal }
+        let returner = Returner(identity: identity, network: identity.knownNetwork, old: old, silence: silence)
+        let isAdmitted = try takeovers.admits(
+          returner, .hello(connection), refusal: refusal, { .hello(id, params, identity, about: $0) }, state, &step)
+        guard isAdmitted == true else { return }
+      }
       guard !isDraining else { throw ErrorObject(.draining) }
       try Shares.makeSpace(for: identity, insteadOf: old, &self, &step)
       if old == nil { try makeSpace(&step) }
@@ -40,7 +50,7 @@ extension ConferenceCore {
       isCallable: session.isCallable, mayCall: mayCall, predecessor: predecessor?.device,
       at: step.now)
     if let old { replace(old, &step) }
-    let result = helloResult(session, step.now)
+    let result = HelloResult(session, self, step.now)
     state.sessions.finish(RequestKey(session: session.id, id: id), .success(.hello(result)), &step)
     // What its token gives, its client has read.
     if state.rightsNow(of: session.id) != identity.rights { state.sessions.noteTold(nil, session.id) }
@@ -61,46 +71,33 @@ extension ConferenceCore {
     end(oldest, .lost, &step)
   }
 
-  private mutating func helloResult(_ session: Session, _ now: Now) -> HelloResult {
-    HelloResult(
-      sessionId: "\(session.id)", resumeToken: session.token.text, user: session.user, deviceId: session.deviceId,
-      serverTime: now.wallMilliseconds,
-      limits: ServerLimits(
-        messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: state.chatBytes,
-        metadataBytes: ProtocolLimits.opaqueBytes,
-        tracks: rules.mostTracks, replayEvents: rules.replayEvents,
-        resumeGraceMs: rules.resumeGrace.milliseconds, idlePingMs: rules.idlePing.milliseconds),
-      iceServers: rules.iceServers, ringing: calls.ringing(for: session.user, on: session.deviceId, at: now),
-      current: calls.current(of: session.user, at: now), missed: calls.missed(session.user))
-  }
-
   /// The next session of the same device takes this one's place. A leg in a call waits for that, as one whose socket broke.
   private mutating func replace(_ old: SessionID, _ step: inout Step) {
     guard let session = state.sessions[old] else { return }
     Places.keep(session.seat, &state, &step)
     state.sessions.send(.sessionReplaced, to: old, &step)
     state.sessions.noteReplaced(session.token)
-    if calls.hasLeg(old.device) { supersede(session, &step) } else { end(old, .replaced, &step) }
+    if calls.hasLeg(old.device) {
+      state.sessions.supersede(session.id)
+      state.sessions.setGrace(of: session.id, state.grace(of: session.seat), at: step.now.instant)
+      if let seat = session.seat { state.seatDisconnected(seat, &step) }
+      carry(calls.replaced(session.id.device, at: step.now), &step)
+    } else {
+      end(old, .replaced, &step)
+    }
     if let connection = session.connection { step.add(.closeConnection(connection, .replaced)) }
-  }
-
-  private mutating func supersede(_ session: Session, _ step: inout Step) {
-    state.sessions.supersede(session.id)
-    state.sessions.setGrace(of: session.id, until: step.now.instant + state.grace(of: session.seat))
-    if let seat = session.seat { state.seatDisconnected(seat, &step) }
-    carry(calls.replaced(session.id.device, at: step.now), &step)
   }
 
   // MARK: - Resume
 
   /// Binds a session to another connection and repeats what it missed.
   mutating func resume(
-    _ params: ResumeParams, id: RequestID, on connection: ConnectionID, _ step: inout Step
+    _ params: ResumeParams, from network: PeerNetwork?, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) throws(ErrorObject) {
     let session = try state.sessionToResume(params)
     step.subject = LineSubject(session.identity)
     if let old = session.connection { step.add(.closeConnection(old, .resumedElsewhere)) }
-    state.sessions.connect(session.id, to: connection)
+    state.sessions.connect(session.id, to: connection, from: network)
     step.log("session_resumed", ["session": "\(session.id)", "user": session.user])
     let missed = session.log.events(after: params.lastSeq)
     if let missed {
@@ -139,17 +136,9 @@ extension ConferenceCore {
 
   // MARK: - The end
 
-  /// Ends a session on its own wish.
-  mutating func bye(_ session: SessionID, id: RequestID, on connection: ConnectionID, _ step: inout Step) {
-    // A page says goodbye when it is loaded anew, too. Who leaves for good leaves the room first.
-    Places.keep(state.sessions[session]?.seat, &state, &step)
-    end(session, .left, &step)
-    step.add(.reply(connection, id, .success(.empty)))
-    step.add(.closeConnection(connection, .bye))
-  }
-
   /// A clean close ends the session; anything else starts its grace.
   mutating func connectionClosed(_ connection: ConnectionID, clean: Bool, _ step: inout Step) {
+    takeovers.forget(.hello(connection))
     guard let id = state.sessions[on: connection] else { return }
     state.sessions.disconnect(id)
     if clean {
@@ -158,7 +147,7 @@ extension ConferenceCore {
     }
     let seat = state.sessions[id]?.seat
     let legBefore = state.sessions.keeper(for: id).flatMap { state.sessions[$0]?.seat }
-    state.sessions.setGrace(of: id, until: step.now.instant + state.grace(of: seat ?? legBefore))
+    state.sessions.setGrace(of: id, state.grace(of: seat ?? legBefore), at: step.now.instant)
     if let seat {
       state.seatDisconnected(seat, &step)
     } else {
@@ -195,22 +184,20 @@ extension ConferenceCore {
 }
 
 extension ConferenceState {
-  /// The session that this hello replaces; nil when there is none.
-  /// - Throws: 1005 where the identity is not verified and the right resume token was not shown.
-  fileprivate func sessionToReplace(
-    _ identity: Identity, token: String?, _ now: Now
-  ) throws(ErrorObject) -> SessionID? {
-    guard let device = identity.device, let old = sessions.current(of: identity.user, on: device) else { return nil }
-    guard mayReplace(old, identity, token: token) else {
-      throw ErrorObject(.forbidden, "This device of this user has a session; show its resumeToken to replace it.") {
-        $0.reason = "device_in_use"
-        if let end = sessions.graces[old] {
-          $0.retryable = true
-          $0.retryAfterMs = max((end - now.instant).milliseconds, 0)
-        }
+  /// The session that a hello replaces; nil when there is none.
+  fileprivate func sessionToReplace(_ identity: Identity) -> SessionID? {
+    identity.device.flatMap { sessions.current(of: identity.user, on: $0) }
+  }
+
+  /// 1005 for a hello that does not show the token of the session that its device has.
+  fileprivate func deviceInUse(by old: SessionID, _ now: Now) -> ErrorObject {
+    ErrorObject(.forbidden, "This device of this user has a session; show its resumeToken to replace it.") {
+      $0.reason = "device_in_use"
+      if let end = sessions.graces[old] {
+        $0.retryable = true
+        $0.retryAfterMs = max((end - now.instant).milliseconds, 0)
       }
     }
-    return old
   }
 
   /// The session of a resume.
@@ -225,5 +212,22 @@ extension ConferenceState {
       throw .parameter("lastSeq", expected: "a number that was sent, at most \(session.log.seq)")
     }
     return session
+  }
+}
+
+extension HelloResult {
+  /// What one is told who has said hello.
+  fileprivate init(_ session: Session, _ core: ConferenceCore, _ now: Now) {
+    let (rules, calls) = (core.rules, core.calls)
+    self.init(
+      sessionId: "\(session.id)", resumeToken: session.token.text, user: session.user, deviceId: session.deviceId,
+      serverTime: now.wallMilliseconds,
+      limits: ServerLimits(
+        messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: core.state.chatBytes,
+        metadataBytes: ProtocolLimits.opaqueBytes,
+        tracks: rules.mostTracks, replayEvents: rules.replayEvents,
+        resumeGraceMs: rules.resumeGrace.milliseconds, idlePingMs: rules.idlePing.milliseconds),
+      iceServers: rules.iceServers, ringing: calls.ringing(for: session.user, on: session.deviceId, at: now),
+      current: calls.current(of: session.user, at: now), missed: calls.missed(session.user))
   }
 }

@@ -34,10 +34,12 @@ extension Command {
     switch self {
     case .hello(_, _, _, let identity): LineSubject(identity)
     case .token(let connection, _, _, _), .request(let connection, _, _), .stream(let connection, _, _),
-      .connectionClosed(let connection, _):
+      .connectionClosed(let connection, _), .connectionOverdue(let connection, _), .resume(let connection, _, _, _),
+      .silence(.hello(let connection), _):
       state.subject(of: state.sessions[on: connection])
     case .publishPrepared(let key, _), .answerProcessed(let key, _), .offerAnswered(let key, _),
-      .swapProcessed(let key, _), .streamAnswered(let key, _, _, _):
+      .swapProcessed(let key, _), .streamAnswered(let key, _, _, _),
+      .silence(.request(let key), _):
       state.subject(of: key.session)
     case .serverOffer(let seat, _), .media(let seat, _, _), .excess(let seat, _, _, _): state.subject(of: seat)
     case .subscription(let id, _): state.rooms.subscriptions[id].flatMap { state.subject(of: $0.seat) }

@@ -104,6 +104,8 @@ public final class FlashphonerDoor: Sendable {
     case .unread(let id, let wait): refused(.unread(wait: wait), from: id)
     case .oversized(let id, let limit): refused(.malformed("The message is larger than \(limit) bytes"), from: id)
     case .binary(let id): refused(.malformed("Binary frames are not served"), from: id)
+    // Who comes back to an app shows the proof of its door, and is never asked for what its socket owes.
+    case .overdue: break
     case .closed(let id, let closure): closed(id, closure)
     }
   }

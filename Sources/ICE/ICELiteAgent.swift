@@ -134,6 +134,13 @@ public struct ICELiteAgent: ~Copyable {
   /// Whether nothing authentic has come from the selected path for a tenth of the consent timeout.
   public func isQuiet(at now: Instant) -> Bool { (now - lastHeard) * 10 >= consentTimeout }
 
+  /// When something authentic came last on any path, at the latest: what comes while it is not quiet may not be noted. Nil where
+  /// nothing has.
+  public var lastSign: Instant? {
+    let last = validated.lazy.map(\.lastHeard).max().map { max($0, lastHeard) } ?? lastHeard
+    return last == .zero ? nil : last + TimeDelta(nanoseconds: consentTimeout.nanoseconds / 10)
+  }
+
   /// Whether nothing authentic has come from the selected path for so long.
   public func isSilent(for time: TimeDelta, at now: Instant) -> Bool { now - lastHeard >= time }
 

@@ -72,6 +72,14 @@ public struct RemoteTransport: Sendable, Equatable {
   }
 }
 
+/// Names a question of the control plane.
+public struct QuestionKey: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let value: UInt64
+  /// The key `value`.
+  public init(_ value: UInt64) { self.value = value }
+}
+
 /// What the control plane tells a worker. A command that names something unknown is counted and ignored: it has
 /// crossed with the thing's end.
 public enum WorkerCommand: Sendable {
@@ -82,6 +90,8 @@ public enum WorkerCommand: Sendable {
   case setRemote(TransportKey, RemoteTransport)
   /// New local credentials (RFC 8445 §9); the old ones go on until the peer uses the new ones.
   case restartICE(TransportKey, credentials: ICECredentials)
+  /// Has `WorkerEvent.silence` told of these transports together, once.
+  case askSilence(QuestionKey, [TransportKey])
   /// Ends a transport with a DTLS close_notify, and all producers and consumers on it.
   case closeTransport(TransportKey)
   /// A track of `publisher` that arrives on a transport. `pausesLayers` says that they do what `WorkerEvent.producerLayers` tells.
@@ -151,6 +161,9 @@ public enum WorkerEvent: Sendable {
   case transportLost(TransportKey)
   /// Consent is back after `transportLost`.
   case transportRecovered(TransportKey)
+  /// For how long nothing authentic has come on the transports that were asked about; nil where nothing ever has. No longer than it is
+  /// so: what comes soon after something else is not noted (`Transport.isQuiet`).
+  case silence(QuestionKey, TimeDelta?)
   /// The peer has sent packets of this stream for five seconds, and they find no track. Said once, until `streamsFound`.
   case streamStrays(TransportKey, StrayStreamReport)
   /// What was sent in vain has found its track.

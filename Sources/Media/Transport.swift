@@ -255,6 +255,9 @@ struct Transport: ~Copyable {
   /// Whether so little has come that the next authentic datagram matters for the peer's liveness.
   func isQuiet(at now: Instant) -> Bool { peer.ice.isQuiet(at: now) }
 
+  /// When something authentic came last, at the latest; nil where nothing has.
+  var lastHeard: Instant? { peer.ice.lastSign }
+
   /// Whether nothing authentic has come on the path of media for so long.
   func isSilent(for time: TimeDelta, at now: Instant) -> Bool { peer.ice.isSilent(for: time, at: now) }
 

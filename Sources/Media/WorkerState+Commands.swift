@@ -14,6 +14,10 @@ extension WorkerState {
       done = openTransport(key, room: room, credentials: credentials, loudest: loudest, at: now)
     case .setRemote(let key, let remote): done = setRemote(key, remote, at: now)
     case .restartICE(let key, let credentials): done = restartICE(key, credentials: credentials)
+    case .askSilence(let question, let keys):
+      let last = keys.compactMap { directory.transports[$0].flatMap { transports[$0].lastHeard } }.max()
+      events.append(.silence(question, last.map { max(now - $0, .zero) }))
+      done = true
     case .closeTransport(let key): done = closeTransport(key, at: now)
     case .addProducer(let key, let transport, let parameters, let publisher, let pausesLayers):
       done = addProducer(key, transport: transport, parameters: parameters, publisher: publisher)

@@ -85,6 +85,7 @@
         if case .dropped = arriving.yield(.text(bytes)) { cut("too many messages wait to be read") }
       case .oversized(_, let limit): cut("the server sent a message of more than \(limit) bytes")
       case .unread: break  // Of servers alone.
+      case .overdue: break  // It is given up when it has been silent for too long.
       case .binary: cut("the server sent a binary message")
       case .closed(_, let closure):
         let reason = closure.reason.isEmpty ? closure.cause.rawValue : closure.reason

@@ -382,6 +382,7 @@ public actor RoostSession {
     var params = try await Self.fresh(helloParams, options)
     helloParams.token = params.token
     params.resumeToken = hello.resumeToken
+    params.takeover = true
     let (transport, opening) = try await Self.begin(url, .session(.hello(params)), options)
     guard case .success(.hello(let result)) = opening.first else {
       transport.close(code: 1000, reason: "hello was refused")

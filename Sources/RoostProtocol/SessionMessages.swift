@@ -16,11 +16,13 @@ public struct HelloParams: Codable, Hashable, Sendable {
   public var callable: Bool?
   /// Token of the session that this one replaces, where the same user and device have one already.
   public var resumeToken: String?
+  /// Whether to take that one's place without its token, where it is silent and came from the same network.
+  public var takeover: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     user: String, token: String? = nil, deviceId: String? = nil, displayName: String? = nil,
-    capabilities: JSONValue? = nil, callable: Bool? = nil, resumeToken: String? = nil
+    capabilities: JSONValue? = nil, callable: Bool? = nil, resumeToken: String? = nil, takeover: Bool? = nil
   ) {
     self.user = user
     self.token = token
@@ -29,6 +31,7 @@ public struct HelloParams: Codable, Hashable, Sendable {
     self.capabilities = capabilities
     self.callable = callable
     self.resumeToken = resumeToken
+    self.takeover = takeover
   }
 }
 

@@ -217,6 +217,8 @@ struct ConferenceLoop: ~Copyable {
     case .transportFailed(let key, let failure): media(key, MediaChange(failure))
     case .transportLost(let key): media(key, .lost)
     case .transportRecovered(let key): media(key, .recovered)
+    case .silence(let question, let time):
+      if let asker = director.takeAsker(of: question) { apply(.silence(asker, time)) }
     case .streamStrays(let key, let stream): media(key, .strays(reason: stream.sentence))
     case .streamsFound(let key): media(key, .found)
     case .transportExceeds(let key, let kind, let limit):

@@ -44,6 +44,9 @@ struct MediaDirector {
   var connections = ConnectionTable()
   var tracks: [TrackID: DirectedTrack] = [:]
   var prepared: [RequestKey: PreparedPublish] = [:]
+  /// Who waits for the answers of workers.
+  private var askers: [QuestionKey: Asker] = [:]
+  private var lastQuestion: UInt64 = 0
   /// Connections whose client may have to be offered something.
   var unsettled: Set<ConnectionKey> = []
   var random = SecureRandomGenerator()
@@ -84,6 +87,8 @@ struct MediaDirector {
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
+    case .askSilence(let asker, let seat):
+      if !ask(for: asker, of: seat) { outcome.commands = [.silence(asker, nil)] }
     case .negotiatePublish(let key, let seat, let params):
       outcome.commands = [.publishPrepared(key, preparePublish(key, seat: seat, params))]
     case .commitPublish(let key, let seat, let tracks): commitPublish(key, seat: seat, tracks)
@@ -133,6 +138,20 @@ struct MediaDirector {
     for connection in seat.connections { end(ConnectionKey(seat: id, id: connection)) }
     placement.leave(seat.room, worker: seat.worker)
   }
+
+  /// Asks how silent a seat's connections are; false where it has none.
+  private mutating func ask(for asker: Asker, of id: SeatID) -> Bool {
+    guard let seat = seats[id] else { return false }
+    let transports = seat.connections.compactMap { connections[ConnectionKey(seat: id, id: $0)]?.transport }
+    if transports.isEmpty { return false }
+    lastQuestion += 1
+    askers[QuestionKey(lastQuestion)] = asker
+    send(.askSilence(QuestionKey(lastQuestion), transports), to: seat.worker)
+    return true
+  }
+
+  /// Who asked a question that is answered now.
+  mutating func takeAsker(of question: QuestionKey) -> Asker? { askers.removeValue(forKey: question) }
 
   // MARK: connections
 

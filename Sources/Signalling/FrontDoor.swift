@@ -89,6 +89,7 @@ public final class FrontDoor: Sendable {
     case .unread(_, let wait): judge(.unread(wait: wait), connection)
     case .oversized(_, let limit): judge(.oversized(limit: limit), connection)
     case .binary: judge(.binary, connection)
+    case .overdue(_, let isOverdue): sink(.connectionOverdue(connection, isOverdue))
     case .closed(_, let closure): closed(connection, closure)
     }
   }
@@ -170,7 +171,9 @@ public final class FrontDoor: Sendable {
             })
         }
       }
-    case .session(.resume), .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
+    case .session(.resume(let params)):
+      sink(.resume(connection, id, params, from: peers.withLock { $0[connection] }.map { PeerNetwork($0) }))
+    case .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
       .subscription, .view, .call:
       sink(.request(connection, id, request))
     }

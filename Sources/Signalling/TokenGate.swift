@@ -97,7 +97,7 @@ public final class TokenGate: Sendable {
   ) -> TurnTicket? {
     ask(costs: hello.token != nil, peer, rank, then) { verifier throws(UnprovenIdentity) in
       var identity = try verifier.verify(hello, from: peer)
-      identity.network = PeerNetwork(peer)
+      (identity.network, identity.hasAddress) = (PeerNetwork(peer), peer != nil)
       return identity
     }
   }

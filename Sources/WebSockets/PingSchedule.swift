@@ -5,6 +5,8 @@ import Basics
 struct PingPace: Equatable {
   var interval: TimeDelta
   var silence: TimeDelta
+  /// For how long it may owe the answer to a ping before somebody is told.
+  var answer = TimeDelta.seconds(5)
 
   /// Sockets of an interval share moments so far apart. Less, and more wake-ups; more, and more pings at once.
   static let moment = TimeDelta.milliseconds(50)
@@ -32,6 +34,10 @@ struct PingState {
   fileprivate var nextLook = Instant.distantFuture
   /// What the thread had missed when something came last.
   private var missedBefore = TimeDelta.zero
+  /// When the first ping went out since something came, and what the thread had missed by then.
+  private var owed: (since: Instant, missed: TimeDelta)?
+  /// Whether it was said that it owes an answer for too long.
+  private(set) var isOverdue = false
 
   init(pace: PingPace, now: Instant) {
     self.pace = pace
@@ -40,7 +46,20 @@ struct PingState {
 
   fileprivate func end(_ missed: TimeDelta) -> Instant { lastReceived + pace.silence + (missed - missedBefore) }
 
-  fileprivate mutating func heard(at now: Instant, _ missed: TimeDelta) { (lastReceived, missedBefore) = (now, missed) }
+  /// When it owes an answer for too long; `.distantFuture` where that was said, or it owes none.
+  fileprivate func overdueAt(_ missed: TimeDelta) -> Instant {
+    guard let owed, !isOverdue else { return .distantFuture }
+    return owed.since + pace.answer + (missed - owed.missed)
+  }
+
+  fileprivate mutating func heard(at now: Instant, _ missed: TimeDelta) {
+    (lastReceived, missedBefore) = (now, missed)
+    (owed, isOverdue) = (nil, false)
+  }
+
+  fileprivate mutating func owes(since now: Instant, _ missed: TimeDelta) { owed = owed ?? (now, missed) }
+
+  fileprivate mutating func noteOverdue() { isOverdue = true }
 
   fileprivate mutating func pinged(at now: Instant, number: UInt64) { nextPing = pace.ping(after: now, number: number) }
 }
@@ -51,6 +70,8 @@ struct PingSchedule {
   enum Due: Equatable {
     case nothing
     case ping
+    /// It owes the answer to a ping for too long. Said once, until it is heard.
+    case overdue
     /// Nothing has come for so long.
     case silent(TimeDelta)
   }
@@ -91,16 +112,22 @@ struct PingSchedule {
   mutating func look(_ state: inout PingState, _ id: WebSocketID, _ moment: Instant, at now: Instant) -> Due {
     guard moment == state.nextLook else { return .nothing }
     if now >= state.end(missed) { return .silent(now - state.lastReceived) }
-    let isDue = now >= state.nextPing
-    if isDue { state.pinged(at: now, number: id.rawValue) }
+    // Where a ping is due as well, it is looked at again at once.
+    let isOverdue = now >= state.overdueAt(missed)
+    let isDue = !isOverdue && now >= state.nextPing
+    if isOverdue { state.noteOverdue() }
+    if isDue {
+      state.owes(since: now, missed)
+      state.pinged(at: now, number: id.rawValue)
+    }
     state.nextLook = .distantFuture
     plan(&state, id)
-    return isDue ? .ping : .nothing
+    return isOverdue ? .overdue : isDue ? .ping : .nothing
   }
 
   /// Where it is to be looked at sooner than it would be, it gets another entry.
   private mutating func plan(_ state: inout PingState, _ id: WebSocketID) {
-    let next = min(state.nextPing, state.end(missed))
+    let next = min(state.nextPing, min(state.end(missed), state.overdueAt(missed)))
     guard next < state.nextLook else { return }
     state.nextLook = next
     queue.push(next, id)

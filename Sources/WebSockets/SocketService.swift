@@ -242,7 +242,7 @@ final class SocketService {
   func received(_ wsi: OpaquePointer, _ piece: UnsafeRawBufferPointer) -> Int32 {
     guard let socket = byWSI[wsi] else { return 0 }
     let now = MonotonicClock.now()
-    pings.heard(&socket.pings, at: now)
+    heard(socket, at: now)
     guard case .open = socket.phase else { return 0 }
     let outcome = socket.assembler.append(
       piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
@@ -284,7 +284,14 @@ final class SocketService {
 
   func ponged(_ wsi: OpaquePointer) {
     guard let socket = byWSI[wsi] else { return }
-    pings.heard(&socket.pings, at: MonotonicClock.now())
+    heard(socket, at: MonotonicClock.now())
+  }
+
+  /// It lives, which is news where it owed the answer to a ping for too long.
+  private func heard(_ socket: Socket, at now: Instant) {
+    let wasOverdue = socket.pings.isOverdue
+    pings.heard(&socket.pings, at: now)
+    if wasOverdue, case .open = socket.phase { report(.overdue(socket.id, false)) }
   }
 
   func peerClosed(_ wsi: OpaquePointer, _ payload: UnsafeRawBufferPointer) {
@@ -370,6 +377,7 @@ final class SocketService {
   private func setPace(of id: WebSocketID, _ wish: PingWish) {
     guard let socket = byID[id], case .open = socket.phase else { return }
     let (pace, now) = (socket.limits.pace(wish), MonotonicClock.now())
+    heard(socket, at: now)
     pings.begin(&socket.pings, id, pace, at: now)
     setPatience(lws_get_socket_fd(socket.wsi), pace.silence)
     wakeForPings(now)
@@ -392,6 +400,7 @@ final class SocketService {
       case .ping:
         socket.pingDue = true
         requestWritable(socket)
+      case .overdue: report(.overdue(socket.id, true))
       case .silent(let silence): drop(socket, .silent, "nothing came for \(silence.milliseconds) ms")
       }
     }

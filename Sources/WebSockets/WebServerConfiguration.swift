@@ -188,6 +188,8 @@ public struct WebSocketLimits: Sendable, Hashable {
   public var pingInterval: TimeDelta
   /// How long nothing at all may come before the socket is given up.
   public var silenceLimit: TimeDelta
+  /// For how long it may owe the answer to a ping before `WebSocketEvent.overdue` says so.
+  public var answerLimit = TimeDelta.seconds(5)
   /// How often a ping is sent to one that only waits (`WebSocketSender.setWaiting`). It is given up after three times as long.
   public var idlePingInterval: TimeDelta
   /// Pings and pongs that a client may send to the server at once. Each ping is answered by the thread that serves all.
@@ -214,10 +216,11 @@ public struct WebSocketLimits: Sendable, Hashable {
   /// What a socket's pings go by. One that waits is dead after three pings.
   func pace(_ wish: PingWish) -> PingPace {
     switch wish {
-    case .busy: return PingPace(interval: pingInterval, silence: silenceLimit)
+    case .busy: return PingPace(interval: pingInterval, silence: silenceLimit, answer: answerLimit)
     case .waiting(let interval):
       let interval = max(interval ?? idlePingInterval, pingInterval)
-      return PingPace(interval: interval, silence: max(interval + interval + interval, silenceLimit))
+      return PingPace(
+        interval: interval, silence: max(interval + interval + interval, silenceLimit), answer: answerLimit)
     }
   }
 }

@@ -39,6 +39,8 @@ public enum WebSocketEvent: Sendable, Equatable {
   case oversized(WebSocketID, limit: Int)
   /// A binary message began; all of it is thrown away, and the socket stays open.
   case binary(WebSocketID)
+  /// For `WebSocketLimits.answerLimit` it has owed the answer to a ping; or, with false, something has come from it since that was said.
+  case overdue(WebSocketID, Bool)
   /// The socket is of no more use, or (client only) could not be opened.
   case closed(WebSocketID, WebSocketClosure)
 
@@ -46,7 +48,7 @@ public enum WebSocketEvent: Sendable, Equatable {
   public var id: WebSocketID {
     switch self {
     case .opened(let id, _), .text(let id, _), .unread(let id, _), .oversized(let id, _), .binary(let id),
-      .closed(let id, _):
+      .overdue(let id, _), .closed(let id, _):
       id
     }
   }

@@ -72,7 +72,7 @@ struct Ledger {
       #expect(seats[seat] != nil && streams[seat, default: []].insert(stream).inserted, "a stream is opened once")
     case .stream(.close(let seat, let stream)):
       #expect(streams[seat]?.remove(stream) != nil, "a stream is closed once")
-    case .negotiatePublish, .negotiateAnswer, .answerOffer, .stream(.negotiate), .stream(.answer):
+    case .askSilence, .negotiatePublish, .negotiateAnswer, .answerOffer, .stream(.negotiate), .stream(.answer):
       Issue.record("not for the ledger: \(effect)")
     }
   }

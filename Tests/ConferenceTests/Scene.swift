@@ -101,6 +101,10 @@ final class Scene {
   private(set) var steps = 0
   /// Lines that the next offers give other codecs.
   var recoded: [String] = []
+  /// When the fake workers heard the media of seats last.
+  var mediaHeard: [SeatID: Instant] = [:]
+  /// Whether they leave questions about that unanswered, and how many there were.
+  var (holdsAnswers, silenceQuestions) = (false, 0)
   /// What has come of the last request.
   private(set) var effects: [Effect] = []
   private var nextConnection: UInt64 = 1
@@ -197,6 +201,10 @@ final class Scene {
       return waiting(for: seat, on: .subscribe).map { .subscription($0, .accepted) } + [
         .offerAnswered(key, .success("answer to \(sdp)"))
       ]
+    case .askSilence(let asker, let seat):
+      #expect(ledger.seats[seat] != nil, "only who has a seat can be silent on it")
+      silenceQuestions += 1
+      return holdsAnswers ? [] : [.silence(asker, mediaHeard[seat].map { now.instant - $0 })]
     case .swapSubscriptions(let key, _, _):
       if negotiationError == nil { ledger.apply(effect) }
       return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]
@@ -311,6 +319,8 @@ final class Scene {
     case .session(.token(let params)) where isVerified:
       // Whoever the token names is whose it is.
       return .token(connection, id, params, identity(params.token, nil, nil))
+    case .session(.resume(let params)):
+      return .resume(connection, id, params, from: identity("", nil, nil).network)
     default: return .request(connection, id, request)
     }
   }
@@ -334,7 +344,7 @@ final class Scene {
       switch effect {
       case .client(.reply), .operation: false
       case .media(.negotiatePublish), .media(.discardPublish), .media(.negotiateAnswer), .media(.answerOffer),
-        .media(.swapSubscriptions):
+        .media(.swapSubscriptions), .media(.askSilence):
         false
       case .client, .media, .store, .outside: true
       }

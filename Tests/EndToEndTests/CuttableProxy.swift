@@ -9,6 +9,7 @@ import TestSupport
 final class CuttableProxy: Sendable {
   private struct State {
     var isCut = false
+    var isFrozen = false
     var isStopped = false
     var isListening = true
     /// Open ones alone: a number that was closed may be anybody's, so they are ended and closed under the lock.
@@ -40,6 +41,9 @@ final class CuttableProxy: Sendable {
       state.sockets = []
     }
   }
+
+  /// Nothing gets through any more in either direction, and nobody is told.
+  func freeze() { state.withLock { $0.isFrozen = true } }
 
   /// Lets new connections through again.
   func mend() { state.withLock { $0.isCut = false } }
@@ -100,7 +104,7 @@ final class CuttableProxy: Sendable {
     while true {
       let count = read(from, &buffer, buffer.count)
       if count <= 0 { break }
-      var done = 0
+      var done = state.withLock { $0.isFrozen } ? count : 0
       while done < count {
         let sent = buffer.withUnsafeBytes {
           send(to, $0.baseAddress?.advanced(by: done), count - done, Int32(MSG_NOSIGNAL))

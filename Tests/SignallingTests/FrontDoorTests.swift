@@ -461,10 +461,10 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
   /// A token to resume may be guessed: each guess leaves a line with its address, so many of one network and no more.
   @Test func aWrongTokenToResumeLeavesALine() async throws {
     let stage = try Stage(core: {
-      guard case .request(let connection, let id, let request) = $0 else { return [] }
-      if case .session(.resume) = request {
+      if case .resume(let connection, let id, _, _) = $0 {
         return [.reply(connection, id, .failure(ErrorObject(.resumeExpired)))]
       }
+      guard case .request(let connection, let id, _) = $0 else { return [] }
       return [.reply(connection, id, .failure(ErrorObject(.notLoggedIn)))]
     })
     let guesser = try stage.connect()
@@ -476,12 +476,31 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
     #expect(!stage.log.contains { $0.contains("guess") }, "the token itself is in no log")
   }
 
+  /// From which network somebody comes back, and whether a socket owes an answer: of both the core asks who may have a seat.
+  @Test func theCoreHearsFromWhereAndWhetherASocketIsSilent() async throws {
+    let stage = try Stage()
+    try stage.connect().ask(1, "session.resume", #"{"resumeToken":"t","lastSeq":0}"#)
+    let home = PeerNetwork(SocketAddress(v4: 0x7f00_0001, port: 0))
+    #expect(
+      await eventually {
+        stage.commands.contains { if case .resume(_, _, _, from: let network) = $0 { network == home } else { false } }
+      })
+    let handle = stage.door.handler(stage.server.sender)
+    for isOverdue in [true, false] {
+      handle(.overdue(WebSocketID(rawValue: 7), isOverdue))
+      guard case .connectionOverdue(ConnectionID(7), isOverdue) = stage.commands.last else {
+        Issue.record("not told")
+        continue
+      }
+    }
+  }
+
   @Test func aConnectionWithoutSessionIsClosedInTime() async throws {
     let time = Locked(Instant.zero)
     let stage = try Stage(
       limits: SignallingLimits(helloTimeout: .milliseconds(10_000)), clock: { time.withLock { $0 } },
       core: {
-        guard case .request(let connection, let id, .session(.resume)) = $0 else { return [] }
+        guard case .resume(let connection, let id, _, _) = $0 else { return [] }
         return [.reply(connection, id, .success(.resumed(.replayed(0))))]
       })
     let idle = try stage.connect()

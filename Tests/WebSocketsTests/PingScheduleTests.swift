@@ -41,6 +41,8 @@ import Testing
     var states: [WebSocketID: PingState] = [:]
     var pings: [WebSocketID: [Instant]] = [:]
     var silent: [WebSocketID: Instant] = [:]
+    /// When it was said that they owe an answer for too long.
+    var overdue: [WebSocketID: [Instant]] = [:]
     var wakes = 0
 
     mutating func begin(_ id: WebSocketID, _ pace: PingPace, at now: Instant) {
@@ -63,6 +65,7 @@ import Testing
           case .ping:
             pings[id, default: []].append(now)
             if answers(id) { schedule.heard(&state, at: now) }
+          case .overdue: overdue[id, default: []].append(now)
           case .silent: silent[id] = now
           }
           states[id] = silent[id] == nil ? state : nil
@@ -93,6 +96,39 @@ import Testing
     #expect(stage.silent == [waiting: start + .seconds(90), busy: start + .seconds(15)])
     #expect(stage.pings[waiting]?.count == 3 && stage.pings[busy]?.count == 3)
     #expect(stage.schedule.count == 0, "nothing is left of who is gone")
+  }
+
+  /// It is said once, five seconds after the first ping without an answer, and anew after something came.
+  @Test func whoOwesAnAnswerForFiveSecondsIsToldOfOnce() throws {
+    var stage = Stage()
+    let (waiting, busy, alive) = (WebSocketID(rawValue: 1), WebSocketID(rawValue: 2), WebSocketID(rawValue: 3))
+    stage.begin(waiting, limits.pace(.waiting(nil)), at: start)
+    for id in [busy, alive] { stage.begin(id, limits.pace(.busy), at: start) }
+    stage.run(until: start + .seconds(89)) { $0 == alive }
+    for id in [waiting, busy] {
+      #expect(stage.overdue[id] == [try #require(stage.pings[id]?.first) + .seconds(5)])
+    }
+    #expect(stage.overdue[alive] == nil && stage.pings[alive]?.count == 18)
+    // A ping that is due at the same moment goes out all the same.
+    #expect(stage.pings[busy]?.count == 3)
+    var state = try #require(stage.states[waiting])
+    #expect(state.isOverdue)
+    stage.schedule.heard(&state, at: start + .seconds(89))
+    #expect(!state.isOverdue)
+    stage.states[waiting] = state
+    stage.run(until: start + .seconds(130)) { $0 == alive }
+    #expect(stage.overdue[waiting]?.count == 2)
+  }
+
+  /// What the thread has missed is nobody's silence.
+  @Test func aStalledThreadMakesNobodyOverdue() {
+    var stage = Stage()
+    let id = WebSocketID(rawValue: 1)
+    stage.begin(id, limits.pace(.busy), at: start)
+    stage.run(until: start + .seconds(5)) { _ in false }
+    // The next look was meant for the tenth second at the latest, and comes a minute later.
+    stage.run(until: start + .seconds(9), late: .seconds(60)) { _ in false }
+    #expect(stage.overdue[id] == nil)
   }
 
   /// A call begins in the midst of a long wait: what did not come before counts for nothing, and pings are quick at once.

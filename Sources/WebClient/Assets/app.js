@@ -7,6 +7,7 @@ import { drawWith, here } from "./here.js";
 import { goAway, goOffline, stopWaiting, submitForm } from "./lobby.js";
 import { fillDevices, isPreviewing, mayPreviewUnasked, startPreview } from "./media.js";
 import { $, fragment, memory, onSubmit, wishes } from "./page.js";
+import { crashedIn, noteSeat } from "./seat.js";
 import { changeDevice, toggle, toggleScreen } from "./sending.js";
 import { copyInvite, draw, leave } from "./stage.js";
 import { onTabKey, showTab } from "./tabs.js";
@@ -32,6 +33,7 @@ function ofTiles({ target }) {
 }
 
 drawWith(draw);
+drawWith(noteSeat);
 grid.actions = { stopSharing: toggleScreen, shown: (track, height) => here.room?.shown(track, height) };
 
 const isLate = () => Boolean(here.room);
@@ -81,10 +83,11 @@ $("dial-to").value = wishes.get("call") ?? "";
 $("audio-only").checked = wishes.get("video") === "0";
 $("camera").disabled = $("audio-only").checked;
 if (here.returning) $("name").value = here.returning.name;
-showTab(here.returning || wishes.has("call") || wishes.get("online") === "1" ? "calls" : "room");
+else if (crashedIn()) [$("name").value, $("room").value] = [crashedIn().name, crashedIn().room];
+showTab(here.returning || (!crashedIn() && wishes.has("call") || wishes.get("online") === "1") ? "calls" : "room");
 
 await fillDevices();
-const unasked = here.returning || wishes.get("autojoin") === "1" || wishes.get("online") === "1";
+const unasked = here.returning || crashedIn() || wishes.get("autojoin") === "1" || wishes.get("online") === "1";
 if (unasked && $("name").value) await submitForm();
 else if (await mayPreviewUnasked()) await startPreview(isLate);
 if (here.online && !here.room && wishes.get("call")) $("dial-form").requestSubmit();

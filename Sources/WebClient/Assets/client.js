@@ -1,7 +1,7 @@
 // client.js: a person's connection to a server: the room he sits in, the calls he knows.
 import { Queue, delay, emit, randomId } from "./basics.js";
 import { CallBook } from "./callbook.js";
-import { untilTold } from "./door.js";
+import { untilSilent, untilTold } from "./door.js";
 import { Room } from "./room.js";
 import { Session } from "./session.js";
 
@@ -86,11 +86,13 @@ export class RoostClient extends EventTarget {
    * @returns {Promise<Room>} @throws {RoostError} 2002 when it is full, 2003 when the name is taken, 2008 in a lobby …
    */
   async join(name, { waits = false, ...options } = {}) {
+    const since = performance.now();
     const seat = { method: "room.join", params: { displayName: this.#options.displayName, ...options, room: name } };
     for (;;) {
       try {
         return (await this._sit(seat)).room;
       } catch (error) {
+        if (waits && (await untilSilent(since, error))) continue;
         if (error.code !== 2008 || !waits) throw error;
         emit(this, "waiting", { room: name });
         await untilTold(this.#session, name, error);
@@ -328,7 +330,11 @@ function snapshotOf(result) {
 
 /** How to come back to a seat after the server had forgotten us. */
 function again({ method, params }, { call }) {
-  if (!call) return { method, params };
+  if (!call) {
+    // The seat is one's own by now; whose it was before is nothing to say twice.
+    const { takeover, resumeToken, ...rest } = params;
+    return { method, params: rest };
+  }
   const { media, metadata, autoSubscribe } = params;
   return { method: "call.join", params: { callId: call.callId, media, metadata, autoSubscribe } };
 }

@@ -2,6 +2,7 @@
 import { RoostClient, RoostError, rtcUrl } from "./roost.js";
 import { here, own, publicState, render } from "./here.js";
 import { $, bookmark, memory, sentence, toast, token, trouble, wishes } from "./page.js";
+import { cameBack, crashedIn, forgetSeat, keepSeat } from "./seat.js";
 import { publish } from "./sending.js";
 import { enterRoom, leave } from "./stage.js";
 import { isForCalls, lobbyError, showTab } from "./tabs.js";
@@ -47,6 +48,7 @@ async function goOnline() {
 /** The page goes away. In a call, or on its way back into one, it may be loaded again at once, so that nothing is hung up. */
 export function goAway() {
   const kept = here.returning ?? (here.call && here.online ? whatIsSent() : null);
+  if (!here.call) forgetSeat();
   if (!kept) return here.client?.close();
   here.going = true;
   const { deviceId, resumeToken } = here.client?.abandon() ?? {};
@@ -115,10 +117,16 @@ async function join() {
   if (!name || !roomName) return lobbyError("Please enter your name and a room.");
   if (isTooLong("displayName", name) || isTooLong("room", roomName)) return;
   lobbyError("");
-  if (!here.online) await makeClient({ displayName: name, callable: false }).connect();
-  const entered = await here.client.join(roomName, { waits: true });
+  const before = crashedIn();
+  cameBack();
+  // Who one was: another user of the same name would be kept out by the seat that the crash has left behind.
+  const isSame = before?.name === name && before.room === roomName;
+  if (isSame && before.online && !here.online) await goOnline();
+  if (!here.online) await makeClient({ ...(isSame && { user: before.user }), displayName: name, callable: false }).connect();
+  const entered = await here.client.join(roomName, { waits: true, ...(isSame && { takeover: true, resumeToken: before.resumeToken }) });
   memory.set("name", name);
   for (const id of ["microphone", "camera"]) memory.set(id, $(id).value);
   enterRoom(entered, null, leave);
-  await publish(entered, true);
+  await keepSeat();
+  await (isSame ? publish(entered, before.video, before.muted) : publish(entered, true));
 }

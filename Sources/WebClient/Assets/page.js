@@ -22,7 +22,9 @@ const remembering = (storage) => ({
 
 /** What this browser remembers. */
 export const memory = remembering(() => localStorage);
-const tab = remembering(() => sessionStorage);
+/** What this tab remembers; a copy of it where the tab is duplicated. */
+export const memoryOfTab = remembering(() => sessionStorage);
+const tab = memoryOfTab;
 
 /** What this tab remembers, also when it is loaded again: one thing, taken once. */
 export const bookmark = {

@@ -65,6 +65,10 @@ export interface JoinOptions {
   views?: number;
   /** Wait in the lobby, where there is one, until somebody lets one in. */
   waits?: boolean;
+  /**
+   * Take the place of another device of one's own: with its `resumeToken`, or on an open server without it, once that device has been
+   * silent for 5 s. With `waits` that is waited for.
+   */
   takeover?: boolean;
   resumeToken?: string;
 }

@@ -155,7 +155,7 @@ export class Session extends EventTarget {
     const { token, user } = (await tokens?.hello()) ?? {};
     if (!this.#socket) throw new RoostError(this.state === "closed" ? -3 : -1); // gone while the application made a token
     this.#lastSeq = 0;
-    this.hello = await this.#request("session.hello", { ...this.#identity, user: this.#identity.user ?? user, token, resumeToken }, true);
+    this.hello = await this.#request("session.hello", { ...this.#identity, user: this.#identity.user ?? user, token, resumeToken, ...(this.state === "reconnecting" && { takeover: true }) }, true);
     this.#clock = this.hello.serverTime - Date.now();
     this.#resumable = true;
     tokens?.keep();

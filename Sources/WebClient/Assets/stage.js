@@ -6,6 +6,7 @@ import { onHand, showHand } from "./hands.js";
 import { here, publicState, render } from "./here.js";
 import { showPreview } from "./media.js";
 import { $, announce, memory, noTroubles, sentence, toast, trouble } from "./page.js";
+import { forgetSeat } from "./seat.js";
 import { deviceGone, endAll, showTools } from "./sending.js";
 import { Spotlight } from "./spotlight.js";
 import { lobbyError, showTab } from "./tabs.js";
@@ -17,6 +18,7 @@ const wide = () => matchMedia("(min-width: 761px)").matches;
 /** @param {Room} entered @param {?Call} itsCall @param {(error: ?RoostError) => void} closed the seat is lost */
 export function enterRoom(entered, itsCall, closed) {
   lobbyError("");
+  if (itsCall) forgetSeat(); // of the room that one comes from
   Object.assign(here, { room: entered, call: itsCall, spotlight: new Spotlight(), page: 0, quality: null, unreachable: false });
   $("receive").value = "all";
   publicState();
@@ -72,6 +74,7 @@ function leaveRoom(error) {
   if (!here.room) return;
   const was = here.room;
   here.room = null;
+  if (!was.callId && !here.going) forgetSeat();
   if (was.callId && !here.going) memory.set(`leg.${was.callId}`, null);
   endAll(was);
   if (!was.callId) was.leave();
