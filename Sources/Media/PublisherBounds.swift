@@ -63,8 +63,8 @@ struct PublisherBounds {
   static let burstBytes = 256 << 10
   /// What a packet counts at least, so that the number of packets is bounded as well.
   static let leastBytes = 128
-  /// Bits per second for each track of sound: three times what Opus takes at most (510 kbit/s), as redundancy repeats it.
-  static let soundBitsPerSecond = 1_500_000
+  /// Bits per second for each track of sound: three times what Opus takes at most (510 kbit/s), as redundancy repeats it, and headers.
+  static let soundBitsPerSecond = 1_600_000
   /// For streams that belong to no track yet. A stream is known from its first packet on.
   static let unroutedBitsPerSecond = 1_000_000
   /// For RTCP. A browser that receives forty-nine videos over a bad line sends a fifth of it.

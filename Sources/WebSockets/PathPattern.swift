@@ -35,7 +35,7 @@ public struct PathPattern: Sendable, Hashable {
     guard path.first == UInt8(ascii: "/") else { return .other }
     var pieces = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     // One `/` behind a name is no further segment: people and tools write it so.
-    if pieces.count == parts.count + 1, pieces.last?.isEmpty == true, case .named? = parts.last { pieces.removeLast() }
+    if pieces.count > 1, pieces.last?.isEmpty == true, case .named? = parts.last { pieces.removeLast() }
     guard pieces.count == parts.count else { return .other }
     var found: [String: String] = [:]
     var isWhole = true

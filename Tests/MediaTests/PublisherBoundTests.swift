@@ -148,7 +148,7 @@ struct PublisherBoundTests {
     #expect(bounds.takeNews(of: .video, at: start) == 12_000_000)
     #expect(bounds.takeNews(of: .sound, at: start + .seconds(1)) == nil)
     #expect(bounds.takeNews(of: .video, at: start + .milliseconds(59_999)) == nil)
-    #expect(bounds.takeNews(of: .sound, at: start + .seconds(60)) == 3_000_000)
+    #expect(bounds.takeNews(of: .sound, at: start + .seconds(60)) == 3_200_000)
     #expect(bounds.takeNews(of: .control, at: start + .seconds(120)) == 8_000_000)
     #expect(bounds.takeNews(of: .unrouted, at: start + .seconds(180)) == 1_000_000)
   }

@@ -355,7 +355,7 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
   /// One `/` behind a name changes nothing; two do.
   @Test(arguments: [
     ("/whip/room", PathPattern.Match.found(["room": "room"])), ("/whip/room/", .found(["room": "room"])),
-    ("/whip/room//", .other), ("/whip/", .malformed), ("/whip//", .malformed), ("/whip", .other),
+    ("/whip/room//", .other), ("/whip/", .other), ("/whip//", .malformed), ("/whip", .other),
   ])
   func aSlashBehindANameIsPassedOver(target: String, match: PathPattern.Match) {
     #expect(PathPattern("/whip/{room}").match(target) == match)
