@@ -29,7 +29,7 @@ public struct Advertised: Hashable, Sendable {
       }
       (host, port) = (text[..<colon], number)
     }
-    if host.hasPrefix("["), host.hasSuffix("]") {
+    if host.utf8.first == UInt8(ascii: "["), host.utf8.last == UInt8(ascii: "]") {
       host = host.dropFirst().dropLast()
       guard let address = SocketAddress(host: String(host), port: 0), !address.isIPv4 else { return nil }
     } else {

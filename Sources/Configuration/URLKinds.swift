@@ -23,7 +23,7 @@ extension ValueKind where Value == String {
       return nil
     }
     return written.unless { origin in
-      guard let port = ["https:": ":443", "http:": ":80"].first(where: { origin.hasPrefix($0.key) })?.value else {
+      guard let port = ["https:": ":443", "http:": ":80"].first(where: { origin.begins(with: $0.key) })?.value else {
         return nil
       }
       return origin.hasSuffix(port) ? "browsers leave \(port) out; expected \(origin.dropLast(port.count))" : nil
@@ -66,7 +66,7 @@ private func isHTTPURL(_ text: String) -> Bool {
 }
 
 private func isOrigin(_ text: String) -> Bool {
-  guard isPrintable(text, 300), let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else {
+  guard isPrintable(text, 300), let colon = text.firstIndex(of: ":"), text[colon...].begins(with: "://") else {
     return false
   }
   let (scheme, rest) = (text[..<colon], text[colon...].dropFirst(3))
@@ -74,10 +74,10 @@ private func isOrigin(_ text: String) -> Bool {
   let isScheme =
     scheme.utf8.first.map { (0x61...0x7a).contains($0) } ?? false
     && scheme.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
-  guard rest.hasPrefix("*.") else { return isScheme && isHostAndPort(rest) }
+  guard rest.begins(with: "*.") else { return isScheme && isHostAndPort(rest) }
   // All names below one that somebody has: not below a whole top-level domain.
   let name = rest.dropFirst(2)
-  return isScheme && name.contains(".") && !name.hasPrefix(".")
+  return isScheme && name.contains(".") && !name.begins(with: ".")
     && name.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
     && isHostAndPort(name)
 }

@@ -152,7 +152,9 @@ public enum OriginPolicy: Sendable, Hashable {
     let parts = allowed.split(separator: "://*.", maxSplits: 1)
     guard parts.count == 2 else { return allowed == origin }
     let (scheme, domain) = (parts[0] + "://", "." + parts[1])
-    guard origin.hasPrefix(scheme), origin.hasSuffix(domain) else { return false }
+    guard origin.begins(with: scheme), origin.utf8.suffix(domain.utf8.count).elementsEqual(domain.utf8) else {
+      return false
+    }
     let below = origin.utf8.dropFirst(scheme.utf8.count).dropLast(domain.utf8.count)
     return !below.isEmpty && below.first != UInt8(ascii: ".") && below.last != UInt8(ascii: ".")
       && below.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: ":") }

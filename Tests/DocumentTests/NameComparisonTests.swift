@@ -39,7 +39,7 @@ struct NameComparisonTests {
     "Configuration/AdminConfiguration.swift": [#"token.hasPrefix(" ") || token.hasSuffix(" ")"#],
     "Configuration/Section.swift": ["comparable($0).starts(with: target)"],
     "Configuration/URLKinds.swift": [
-      #"origin.hasPrefix("https:")"#, "origin.hasSuffix(port)", #"url.hasPrefix("turn:")"#, "text.hasPrefix(scheme)",
+      "origin.hasSuffix(port)", #"url.hasPrefix("turn:")"#, "text.hasPrefix(scheme)",
     ],
     "Configuration/ValueKinds.swift": [#"!path.hasPrefix("/")"#],
     "DTLS/DTLSRecords.swift": ["datagram.count == headerLength + shortestEncrypted + 2"],

@@ -99,5 +99,7 @@ import Testing
 
 extension MediaDescription {
   /// GStreamer refuses a description where one line does not, be it used or not.
-  var saysItsTransport: Bool { transport.credentials != nil && !transport.fingerprints.isEmpty && transport.setup != nil }
+  var saysItsTransport: Bool {
+    transport.credentials != nil && !transport.fingerprints.isEmpty && transport.setup != nil
+  }
 }
