@@ -174,3 +174,30 @@ def test_a_group_is_found_again_after_the_server_has_forgotten_the_session(hasty
     anna.sees("Ben")
     cleo.sees("Ben")
     ben.sees("Anna")
+
+
+# The page's own peer connections, to be closed behind its back.
+OWN = """window.pcs = [];
+  const Own = window.RTCPeerConnection;
+  window.RTCPeerConnection = class extends Own {
+    constructor(...all) {
+      super(...all);
+      window.pcs.push(this);
+    }
+  };"""
+UP = "window.pcs.filter(({ connectionState }) => connectionState === 'connected').length"
+
+
+def test_a_listener_who_closes_the_connection_is_missed_at_once(person, tmp_path_factory):
+    """Nobody sends, and their socket lives: what tells of it is the browser's close_notify."""
+    with Server(tmp_path_factory.mktemp("strict"), grace="3s", calls="media_timeout: 600s") as strict:
+        anna = person("Anna", on=strict).join(audio=0, video=0)
+        ben = person("Ben", on=strict)
+        ben.page.add_init_script(OWN)
+        ben.join(audio=0, video=0)
+        eventually("Ben's connection", lambda: ben.page.evaluate(UP) == 1)
+        expect(anna.tile("Ben")).to_be_visible()
+        ben.page.evaluate("for (const pc of window.pcs) if (pc.connectionState === 'connected') pc.close()")
+        expect(anna.tile("Ben").get_by_text("reconnecting…")).to_be_visible()
+        assert ben.page.evaluate("window.roost.client.state") == "open"
+        expect(anna.tile("Ben")).to_have_count(0)

@@ -6,6 +6,7 @@ import pytest
 from firefox import FirefoxPerson
 from people import Person, eventually
 from playwright.sync_api import expect
+from server import Server
 
 pytestmark = pytest.mark.alone
 
@@ -244,6 +245,39 @@ def test_a_tile_that_the_line_does_not_carry_says_so(person, room):
         expect(ben.tile("Sender").get_by_text(said)).to_be_visible()
         ben.page.evaluate(tell, ["subscription.resumed", None])
         expect(ben.tile("Sender").get_by_text(said)).to_have_count(0)
+
+
+# A camera of which no picture comes until the page says so.
+STILL = """async (name) => {
+  const { RoostClient, rtcUrl } = await import("/roost.js");
+  const client = new RoostClient(rtcUrl(), { user: `${name}-sender`, displayName: "Sender" });
+  await client.connect();
+  const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 180 });
+  const context = canvas.getContext("2d");
+  context.fillRect(0, 0, 320, 180);
+  const [track] = canvas.captureStream(0).getVideoTracks();
+  window.begin = () => setInterval(() => {
+    context.fillStyle = `hsl(${Math.random() * 360} 60% 50%)`;
+    context.fillRect(0, 0, 320, 180);
+    track.requestFrame();
+  }, 66);
+  const room = await client.join(name);
+  await room.publish(track, { label: "camera" });
+  window.roost = { client, room };
+}"""
+
+
+def test_a_camera_of_which_nothing_comes_is_told_until_it_does(person, room, tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("curious"), calls="connect_timeout: 3s") as curious:
+        anna = person("Anna", on=curious)
+        anna.page.goto(anna.url)
+        anna.page.evaluate(STILL, room)
+        ben = person("Ben", on=curious).join(room, audio=0, video=0)
+        missing = ben.tile("Sender").get_by_text("no picture of theirs arrives")
+        expect(missing).to_be_visible(timeout=30_000)
+        anna.page.evaluate("window.begin()")
+        expect(missing).to_have_count(0, timeout=30_000)
+        assert ben.page.evaluate(SEEN)["lines"]
 
 
 # A room of sixty pictures, and a server that notes when it is told how high one is shown.
