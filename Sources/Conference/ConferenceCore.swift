@@ -144,7 +144,7 @@ public struct ConferenceCore: Sendable {
         Proofs.expired(id, &self, &step)
       } else if state.sessions.warnings.next == next, let id = state.sessions.takeUnwarned(at: now.instant) {
         step.subject = state.subject(of: id)
-        Proofs.warn(id, &state, &step)
+        Proofs.warn(id, &state.sessions, &step)
       } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
         step.subject = state.subject(of: seat)
         mediaExpired(seat, &step)

@@ -152,13 +152,13 @@ enum Proofs {
   }
 
   /// The proof of who a session's user is, is over soon: its client is told while it can still show a further one.
-  static func warn(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let identity = state.sessions[id]?.identity, let expiresAt = identity.expiresAt,
-      let endsAt = identity.endsAt, let end = state.sessions.proofs[id]
+  static func warn(_ id: SessionID, _ sessions: inout SessionTable, _ step: inout Step) {
+    guard let identity = sessions[id]?.identity, let expiresAt = identity.expiresAt, let endsAt = identity.endsAt,
+      let end = sessions.proofs[id]
     else { return }
     // By the clock that ends the session, which nobody sets.
     let left = (end - step.now.instant).milliseconds - (endsAt - expiresAt)
-    state.sessions.send(
+    sessions.send(
       .sessionExpiring(SessionExpiring(expiresAt: expiresAt, remainingMs: max(0, left))), to: id, &step)
   }
 

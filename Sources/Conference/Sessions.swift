@@ -125,7 +125,7 @@ extension ConferenceCore {
     step.add(.reply(connection, id, .success(.resumed(.resync(resync)))))
     // What is told once may be among the events that are gone.
     if session.identity.expiresAt != nil, state.sessions.warnings[session.id] == nil {
-      Proofs.warn(session.id, &state, &step)
+      Proofs.warn(session.id, &state.sessions, &step)
     }
     guard let seat = state.currentSeat(of: session.id) else { return }
     // The offer that waits for an answer may be among the events that are gone, and so may pauses and layers.

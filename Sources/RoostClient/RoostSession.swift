@@ -42,7 +42,7 @@ public actor RoostSession {
   public nonisolated let url: String
 
   var helloParams: HelloParams
-  let options: SessionOptions
+  private let options: SessionOptions
   private var state: State
   private var pending: [RequestID: Pending] = [:]
   private var lastID: Int64 = 0
@@ -52,8 +52,7 @@ public actor RoostSession {
   var callReaders = CallReaders()
   private var reading: Task<Void, Never>?
   private var keepingAlive: Task<Void, Never>?
-  /// Gets a further token and shows it.
-  var renewing: Task<Void, Never>?
+  private(set) var renewal = TokenRenewal()
   private var stopReason: SessionEnd?
   private var clock = ContinuousClock()
   private var lastReceived = ContinuousClock.now
@@ -67,7 +66,7 @@ public actor RoostSession {
   public static func connect(
     to url: String, hello params: HelloParams, options: SessionOptions = SessionOptions()
   ) async throws(RoostError) -> RoostSession {
-    let params = params.token == nil ? try await fresh(params, options) : params
+    let params = params.token == nil ? try await options.fresh(params) : params
     let (transport, result) = try await begin(url, .session(.hello(params)), options)
     guard case .success(.hello(let hello)) = result.first else {
       transport.close(code: 1000, reason: "hello was refused")
@@ -94,7 +93,7 @@ public actor RoostSession {
   deinit {
     reading?.cancel()
     keepingAlive?.cancel()
-    renewing?.cancel()
+    renewal.cancel()
     readers.finish()
     callReaders.finish()
   }
@@ -280,7 +279,7 @@ public actor RoostSession {
     case .sessionReplaced: stopReason = .replaced
     case .sessionClosing(let closing) where closing.action == .stop:
       stopReason = .stopped(closing.reason.rawValue)
-    case .sessionExpiring: renewInTime()
+    case .sessionExpiring: renewal.begin(options) { [weak self] token in try await self?.renew(token: token) }
     default: break
     }
     for name in Array(rooms.keys) {
@@ -379,7 +378,7 @@ public actor RoostSession {
 
   private func beginAnew() async throws(RoostError) {
     // The token: what this session has left behind, such as one whose hello was answered too late, makes way for it.
-    var params = try await Self.fresh(helloParams, options)
+    var params = try await options.fresh(helloParams)
     helloParams.token = params.token
     params.resumeToken = hello.resumeToken
     params.takeover = true
@@ -411,7 +410,7 @@ public actor RoostSession {
     if case .connected(let transport) = state { transport.close(code: 1000, reason: "") }
     state = .ended(reason)
     keepingAlive?.cancel()
-    renewing?.cancel()
+    renewal.cancel()
     reading?.cancel()
     for id in Array(pending.keys) { settle(id, .failure(.closed(reason))) }
     rooms = [:]

@@ -12,39 +12,48 @@ extension RoostSession {
     _ = try await request(.session(.token(TokenParams(token: token))))
     helloParams.token = token
   }
+}
 
+extension SessionOptions {
   /// What a hello says where tokens come from a source: with a fresh one.
-  static func fresh(_ params: HelloParams, _ options: SessionOptions) async throws(RoostError) -> HelloParams {
-    guard let source = options.token else { return params }
+  func fresh(_ params: HelloParams) async throws(RoostError) -> HelloParams {
+    guard let token else { return params }
     var params = params
     do {
-      params.token = try await source()
+      params.token = try await token()
     } catch {
       throw .unreachable("no token: \(error)")
     }
     return params
   }
+}
 
-  /// The token is over soon. A source that fails is asked again; a token that is refused would be refused again.
-  func renewInTime() {
-    guard let source = options.token, renewing == nil else { return }
-    renewing = Task { [weak self, pause = options.tokenPause] in
+/// Gets a further token where one is over soon, and shows it. A source that fails is asked again; a token that is refused would be
+/// refused again.
+struct TokenRenewal {
+  private var task: Task<Void, Never>?
+
+  /// Begins, instead of what has begun before; does nothing without a source.
+  mutating func begin(_ options: SessionOptions, show: @escaping @Sendable (String) async throws -> Void) {
+    guard let source = options.token else { return }
+    task?.cancel()
+    task = Task { [pause = options.tokenPause] in
       while !Task.isCancelled {
         do {
-          let token = try await source()
-          try await self?.renew(token: token)
-          break
+          return try await show(try await source())
         } catch let error as RoostError where !error.mayPass {
-          break
+          return
         } catch {
           try? await Task.sleep(for: pause)
         }
       }
-      await self?.endRenewing()
     }
   }
 
-  private func endRenewing() { renewing = nil }
+  func cancel() { task?.cancel() }
+
+  /// Waits until the token is shown, or given up.
+  func end() async { await task?.value }
 }
 
 extension RoostError {
