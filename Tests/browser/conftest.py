@@ -1,5 +1,6 @@
 """Servers and people for the tests. A failing test leaves pictures of every page and the server's log in `out/browser`."""
 
+import contextlib
 import itertools
 import pathlib
 import re
@@ -8,7 +9,7 @@ import shutil
 import pytest
 from others import Programs
 from people import Crowd, Person, ignorable
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Error, expect, sync_playwright
 from relays import TCPRelay
 from seats import Seats
 from server import ROOT, Server
@@ -110,7 +111,9 @@ def keep(test: str, people: list[Person], server: Server) -> None:
     folder = OUT / re.sub(r"\W+", "-", test)
     folder.mkdir(parents=True, exist_ok=True)
     for index, one in enumerate(people):
-        one.page.screenshot(path=folder / f"{index}-{one.name}.png")
+        # A page that has crashed has no picture.
+        with contextlib.suppress(Error):
+            one.page.screenshot(path=folder / f"{index}-{one.name}.png", timeout=5_000)
         (folder / f"{index}-{one.name}.txt").write_text("\n".join(one.errors))
     shutil.copy(server.log, folder / "roost.log")
 

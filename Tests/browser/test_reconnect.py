@@ -1,10 +1,11 @@
 """Bad networks: the page comes back by itself, and where it can, nobody notices."""
 
+import json
 import time
 
 import pytest
 from people import eventually
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from relays import server_behind_relay
 from wire import wired
 
@@ -190,3 +191,105 @@ def test_who_vanishes_is_gone_after_the_grace(person, line, room):
     ben.page.goto("about:blank")
     expect(anna.tile("Ben")).to_have_count(0, timeout=60_000)
     expect(anna.page.locator("#alone")).to_be_visible()
+
+
+class Tab:
+    """A tab as the browser itself sees it: a page that crashed is none for Playwright any more."""
+
+    def __init__(self, person, clock: Page) -> None:
+        self.clock = clock
+        target = person.context.new_cdp_session(person.page).send("Target.getTargetInfo")["targetInfo"]["targetId"]
+        self.browser = person.context.browser.new_browser_cdp_session()
+        self.answers: dict[int, dict] = {}
+        self.browser.on("Target.receivedMessageFromTarget", self.take)
+        self.session = self.browser.send("Target.attachToTarget", {"targetId": target, "flatten": False})["sessionId"]
+        self.asked = 0
+
+    def take(self, event: dict) -> None:
+        message = json.loads(event["message"])
+        if "id" in message:
+            self.answers[message["id"]] = message
+
+    def say(self, method: str, **params) -> int:
+        self.asked += 1
+        message = json.dumps({"id": self.asked, "method": method, "params": params})
+        self.browser.send("Target.sendMessageToTarget", {"message": message, "sessionId": self.session})
+        return self.asked
+
+    def evaluate(self, script: str):
+        asked = self.say("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        for _ in range(100):
+            if asked in self.answers:
+                return self.answers[asked].get("result", {}).get("result", {}).get("value")
+            self.clock.wait_for_timeout(50)
+        return None
+
+
+SEAT = "window.roost?.room ? [window.roost.room.selfId, window.roost.client.user] : null"
+MUTED = "document.getElementById('mic').getAttribute('aria-pressed')"
+
+
+# Nothing is said when the tab crashes, as by a machine that crashes. Chromium says 1001 for a tab that has crashed, which is a leave.
+MUTE_SOCKET = """() => {
+  window.WebSocket = class { close() {} };
+  window.roost.client.session.dropSocket();
+}"""
+
+
+@pytest.mark.parametrize("is_silent", [False, True], ids=["browser-closes", "silent"])
+def test_a_tab_that_crashed_has_its_seat_again(is_silent, person, room):
+    anna = person("Anna").join(room)
+    ben = person("Ben").join(room)
+    anna.sees("Ben")
+    ben.page.locator("#mic").click()
+    expect(ben.page.locator("#mic")).to_have_attribute("aria-pressed", "true")
+    seat, user = ben.page.evaluate(SEAT)
+    anna.page.evaluate("""() => {
+      window.heard = [];
+      for (const type of ["participantJoined", "participantLeft"]) window.roost.room.addEventListener(type, () => window.heard.push(type));
+    }""")
+    # As somebody has it who typed in the names: the address does not say to join.
+    ben.page.evaluate("history.replaceState(null, '', '/')")
+    tab = Tab(ben, anna.page)
+    if is_silent:
+        ben.page.evaluate(MUTE_SOCKET)
+    # The renderer dies, as where memory runs out: no goodbye of the page, and no pagehide.
+    with ben.page.expect_event("crash"):
+        tab.say("Page.crash")
+    lost = "[...window.roost.room.participants.values()].every(({ displayName, state }) => displayName !== 'Ben' || state === 'reconnecting')"
+    eventually("Ben is lost", lambda: anna.page.evaluate(lost))
+    began = time.monotonic()
+    tab.say("Page.reload")
+    # Far sooner than the 15 s of its grace.
+    back = eventually("Ben is back", lambda: tab.evaluate(SEAT), timeout=12)
+    assert time.monotonic() - began < 12
+    assert back[1] == user
+    eventually("the microphone is muted", lambda: tab.evaluate(MUTED) == "true")
+    anna.sees("Ben")
+    if is_silent:
+        assert back[0] == seat and anna.page.evaluate("window.heard") == []
+    else:
+        assert anna.page.evaluate("window.heard") == ["participantLeft", "participantJoined"]
+    # Who leaves is not brought back.
+    tab.evaluate("document.getElementById('leave').click()")
+    expect(anna.tile("Ben")).to_have_count(0)
+    assert tab.evaluate("sessionStorage.getItem('roost.seat')") is None
+
+
+def test_a_duplicated_tab_takes_nobodys_seat(person, room):
+    anna = person("Anna").join(room, video=0)
+    before = anna.page.evaluate(SEAT)
+    kept = eventually("it is remembered", lambda: anna.page.evaluate("sessionStorage.getItem('roost.seat')"))
+    copy = anna.page.context.new_page()
+    # What a duplicate begins with. Chromium's own command cannot be given from here.
+    copy.add_init_script(f"if (!sessionStorage.getItem('copied')) {{ sessionStorage.setItem('copied', 1); sessionStorage.setItem('roost.seat', {json.dumps(kept)}); }}")
+    copy.goto(f"{anna.url}/?room={room}&name=Copy")
+    expect(copy.locator("#lobby")).to_be_visible()
+    expect(copy.locator("#name")).to_have_value("Copy")
+    copy.locator("#join").click()
+    expect(copy.locator("#call")).to_be_visible()
+    assert copy.evaluate(SEAT)[1] != before[1]
+    assert anna.page.evaluate(SEAT) == before
+    expect(anna.page.locator("#call")).to_be_visible()
+    # Each holds its own.
+    assert copy.evaluate("navigator.locks.query().then(({ held }) => held.filter(({ name }) => name.startsWith('roost.seat')).length)") == 2
