@@ -11,6 +11,8 @@ import { Views } from "./views.js";
 const CHAT_KEPT = 1000;
 /** For so long nothing may arrive before another way is looked for. */
 const LOOK_MS = 600;
+/** How long connections stay at most for the server to hear that one leaves. */
+const LEAVING_MS = 500;
 const GOES_ON = { paused: false, tooSlow: false, missing: null };
 /** What a pause is: the line's, the publisher's of whom nothing comes, or the room's. */
 const pauseOf = ({ reason, step }) => ({ paused: true, tooSlow: reason === "bandwidth", missing: reason === "no_media" ? step ?? "nothing" : null });
@@ -236,7 +238,7 @@ export class Room extends EventTarget {
   async leave() {
     if (this.closed) return;
     const done = this.#client.request("room.leave", { room: this.name }).catch(() => {});
-    this._close(null);
+    this._close(null, this.#client.state === "open" ? Promise.race([done, delay(LEAVING_MS)]) : null);
     await done;
   }
 
@@ -303,14 +305,17 @@ export class Room extends EventTarget {
     }
   }
 
-  _close(error) {
+  /** `left`: until then the connections stay, for one that closes before its owner is heard to leave looks like one that is lost. */
+  _close(error, left = null) {
     if (this.closed) return;
     this.closed = true;
     if (this.#client.room === this) this.#client.room = null;
     globalThis.removeEventListener?.("online", this.#network);
     globalThis.navigator?.connection?.removeEventListener?.("change", this.#network);
-    this.#publisher?.close();
-    this.#subscriber?.close();
+    const connections = [this.#publisher, this.#subscriber];
+    const close = () => connections.forEach((connection) => connection?.close());
+    if (left) left.then(close);
+    else close();
     emit(this, "closed", { error });
   }
 
