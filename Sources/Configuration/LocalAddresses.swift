@@ -74,6 +74,17 @@ extension ServerConfiguration.Media {
   }
 }
 
+extension ServerConfiguration.Media {
+  /// What one entry of `advertise` stands for: itself, or what `resolve` says of its name, of families that media is bound to.
+  public func addresses(
+    of entry: Advertised, bound: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
+  ) -> [SocketAddress] {
+    if let address = entry.address { return [address] }
+    return resolve(entry.host).filter { found in bound.contains { $0.isIPv4 == found.isIPv4 } }
+      .map { SocketAddress(high: $0.high, low: $0.low, port: entry.port ?? 0) }
+  }
+}
+
 extension ServerConfiguration {
   /// The addresses to put into ICE candidates: `media.advertise` where it is given, otherwise the bound ones. Their ports lead to worker
   /// 0; 0 stands for those of the workers. Names stand for what `resolve` says, as far as media is bound to an address of its family.
@@ -83,11 +94,7 @@ extension ServerConfiguration {
   ) -> [SocketAddress] {
     let bound = media.bindAddresses(interfaces: interfaces)
     if !media.advertise.isEmpty {
-      return media.advertise.flatMap { entry -> [SocketAddress] in
-        if let address = entry.address { return [address] }
-        return resolve(entry.host).filter { found in bound.contains { $0.isIPv4 == found.isIPv4 } }
-          .map { SocketAddress(high: $0.high, low: $0.low, port: entry.port ?? 0) }
-      }
+      return media.advertise.flatMap { media.addresses(of: $0, bound: bound, resolve: resolve) }
     }
     let remote = bound.filter { !$0.isLoopback }
     return listen.address.isLoopback || remote.isEmpty ? bound : remote

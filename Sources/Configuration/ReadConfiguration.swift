@@ -204,6 +204,10 @@ extension ServerConfiguration.Media {
       bound = Self().addresses
     }
     keys.read("advertise", .list(of: .advertised(bound: bound)), &advertise)
+    for case let (described, port?) in advertise.map({ ($0.described, $0.port) }) where Int(port) + workers > 65_536 {
+      keys.complain(
+        "advertise", "\(described) leads to worker 0 of \(workers), and the ports after it end at 65535")
+    }
   }
 }
 

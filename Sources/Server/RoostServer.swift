@@ -245,10 +245,19 @@ public final class RoostServer: Sendable {
 
   /// What clients are told. Names are looked up now, and not again.
   private static func advertised(_ configuration: ServerConfiguration) throws(StartError) -> [SocketAddress] {
-    for entry in configuration.media.advertise where entry.address == nil && resolve(entry.host).isEmpty {
-      throw StartError("\(entry.host) stands for no address; a resolver must know it", key: "media.advertise")
+    let (media, interfaces) = (configuration.media, interfaceAddresses())
+    guard !media.advertise.isEmpty else { return configuration.advertisedAddresses(interfaces: interfaces) }
+    var told: [SocketAddress] = []
+    for entry in media.advertise {
+      let found = media.addresses(of: entry, bound: media.bindAddresses(interfaces: interfaces))
+      guard !found.isEmpty else {
+        throw StartError(
+          "\(entry.host) stands for no address of a family that media.addresses has; a resolver must know it",
+          key: "media.advertise")
+      }
+      told += found
     }
-    return configuration.advertisedAddresses(interfaces: interfaceAddresses())
+    return told
   }
 
   /// ICE candidates of a worker: every advertised address, with the port that is told for it, or that of the socket of its family.

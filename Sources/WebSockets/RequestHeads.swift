@@ -25,6 +25,8 @@ package struct RequestHead: Equatable, Sendable {
   package var expectsContinue = false
   /// The frames of a WebSocket follow.
   fileprivate(set) var isUpgrade = false
+  /// There is an upgrade to something else, which the library does not see.
+  fileprivate var passesOverUpgrade = false
 
   /// A head of which nothing was read.
   package init() {}
@@ -43,7 +45,7 @@ package struct RequestHead: Equatable, Sendable {
   fileprivate mutating func settle() throws(RequestHeads.Fault) {
     let upgrades = values("upgrade")
     // The library answers others itself on a connection that has served a request, and then they are answered here too.
-    guard upgrades.isEmpty || upgrades.map({ $0.lowercased() }) == ["websocket"] else {
+    guard upgrades.isEmpty || upgrades.map({ $0.lowercased() }) == ["websocket"] && !passesOverUpgrade else {
       throw .malformed("only an upgrade to websocket is served, said once")
     }
     isUpgrade = !upgrades.isEmpty
@@ -220,7 +222,8 @@ package struct RequestHeads {
       let first = line.first { $0 != 0x20 && $0 != 9 }
       isUpgradePassedOver = first != UInt8(ascii: "w") && first != UInt8(ascii: "W")
     }
-    return isUpgradePassedOver ? 0x20 : nil
+    // The library skips spaces alone.
+    return isUpgradePassedOver || byte == 9 ? 0x20 : nil
   }
 
   private mutating func collect(_ byte: UInt8) throws(Fault) {
@@ -285,6 +288,7 @@ package struct RequestHeads {
 
   private mutating func endValue() throws(Fault) {
     if isUpgradePassedOver {
+      head.passesOverUpgrade = true
       (name, isUpgradePassedOver) = ("", false)
       state = .lineEnd(isHeadEnd: false)
       return

@@ -484,6 +484,19 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(found.count == 1 && found[0].hasPrefix("f:1:21: media.advertise[1]: "), "\(found)")
   }
 
+  @Test func eachWorkerHasAPortThatIsTold() {
+    #expect(complaints("media: {workers: 2, advertise: [\"203.0.113.7:65534\"]}") == [])
+    let found = complaints("media: {workers: 2, advertise: [\"203.0.113.7:65535\"]}")
+    #expect(found.count == 1 && found[0].contains("65535 leads to worker 0 of 2"), "\(found)")
+  }
+
+  /// Media is bound to IPv4: a name of IPv6 addresses stands for none, and the server says so instead of starting.
+  @Test func aNameOfAnotherFamilyStandsForNothing() throws {
+    let media = ServerConfiguration.Media()
+    let entry = try #require(Advertised(text: "six.example"))
+    #expect(media.addresses(of: entry, bound: addresses("192.0.2.1")) { _ in addresses("2001:db8::1") } == [])
+  }
+
   /// Apps made of web pages, pages of files, and all names below one.
   @Test(arguments: [
     "capacitor://localhost", "ionic://localhost", "null", "https://*.example.org", "https://*.example.org:8443",

@@ -128,7 +128,8 @@ private func names(_ count: Int, _ separator: String) -> String {
   /// The library answers an upgrade to something else itself on a connection that has served a request.
   @Test(arguments: [
     "Upgrade: websocket, h2c", "Upgrade: websocket\r\nUpgrade: websocket", "Upgrade:", "Upgrade: websocket ",
-    "Upgrade:\twebsocket", "Upgrade: websoc\u{212A}et",
+    "Upgrade:\twebsocket", "Upgrade: websoc\u{212A}et", "Upgrade: websocket\r\nUpgrade: h2c",
+    "Upgrade: h2c\r\nUpgrade: websocket",
   ])
   func anotherUpgradeGetsOneAnswer(line: String) async throws {
     let server = try startEcho(routes: routes)
@@ -148,7 +149,8 @@ private func names(_ count: Int, _ separator: String) -> String {
   }
 
   /// What Java's HttpClient and `curl --http2` say with each request over plain HTTP: they get HTTP/1.1.
-  @Test(arguments: ["GET", "POST"]) func whoOffersHTTP2IsServed(method: String) async throws {
+  @Test(arguments: ["GET", "POST"], [" ", "", "\t"])
+  func whoOffersHTTP2IsServed(method: String, blank: String) async throws {
     let post = HTTPRoute(.path("/post"), methods: [.post], contentLimit: 64) { request, answer in
       answer(.text(200, "\(request.content.count) bytes"))
     }
@@ -158,7 +160,7 @@ private func names(_ count: Int, _ separator: String) -> String {
     let content = method == "POST" ? "Content-Length: 3\r\n\r\nabc" : "\r\n"
     let path = method == "POST" ? "/post" : "/hello?h2c"
     raw.write(
-      "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+      "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade:\(blank)h2c\r\n"
         + "HTTP2-Settings: AAMAAABkAAQAAP__\r\n" + content)
     let head = await raw.readHead()
     #expect(head.hasPrefix("HTTP/1.1 200"), "\(head)")
