@@ -6,13 +6,14 @@ import Forwarding
 import RTP
 
 extension Forwarder {
-  /// Lets every consumer of the encoding's track decide about one stored packet; `beginning` as with `deliver`.
+  /// Lets every consumer of the encoding's track decide about one stored packet; `beginning` and `isPutIn` as with `deliver`.
   mutating func forward(
-    _ packet: StoredPacket, encoding encodingID: EncodingID, beginning: Int64? = nil, _ transports: inout Transports,
-    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    _ packet: StoredPacket, encoding encodingID: EncodingID, beginning: Int64? = nil, isPutIn: Bool = false,
+    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
   ) {
     let producerID = encodings[encodingID].producer
-    let newest = encodings[encodingID].encoding.newest
+    // What follows a packet that was put in has not been passed over: it comes next, and no number may be given twice (RFC 3711 §9.1).
+    let newest = isPutIn ? packet.sequence : encodings[encodingID].encoding.newest
     let receivers = producers[producerID].consumers
     if receivers.isEmpty {
       drops.count(.noConsumer)

@@ -115,11 +115,13 @@ extension Forwarder {
   }
 
   /// A packet that was stored, of `size` bytes as it came. What a muted track sends stops here; what it says of its loudness too. Where
-  /// a stream can begin with it and packets that came before, `beginning` is the number of the first of these.
+  /// a stream can begin with it and packets that came before, `beginning` is the number of the first of these. One that `isPutIn` stands
+  /// before a newer one that is still to be delivered.
   @inline(__always)
   mutating func deliver(
     _ packet: StoredPacket, size: Int, encoding: EncodingID, producer: ProducerID, beginning: Int64? = nil,
-    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    isPutIn: Bool = false, _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent],
+    at now: Instant
   ) {
     if producers[producer].kind == .video {
       encodings[encoding].encoding.layerRates.add(size, packet, at: now)
@@ -144,7 +146,8 @@ extension Forwarder {
       begin(with: beginning, before: packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
     }
     forward(
-      packet, encoding: encoding, beginning: beginning, &transports, &egress, telling: &events, at: now)
+      packet, encoding: encoding, beginning: beginning, isPutIn: isPutIn, &transports, &egress, telling: &events,
+      at: now)
   }
 }
 

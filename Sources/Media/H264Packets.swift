@@ -23,7 +23,8 @@ enum H264Packets {
       for number in forwarder.encodings[encoding].encoding.putSets(before: &packet, count: count) {
         guard let set = forwarder.encodings[encoding].encoding.cache.find(number) else { continue }
         forwarder.deliver(
-          set, size: 0, encoding: encoding, producer: producer, &transports, &egress, telling: &events, at: now)
+          set, size: 0, encoding: encoding, producer: producer, isPutIn: true, &transports, &egress, telling: &events,
+          at: now)
       }
     }
     forwarder.encodings[encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))

@@ -11,25 +11,28 @@ import Testing
 struct ParameterSetTests {
   /// Anna sends H264, and Bert has been there from the beginning.
   private func room(
-    sets: Bool = true, known: [[UInt8]] = []
+    _ codec: CodecProfile = .h264ConstrainedBaseline, sets: Bool = true, known: [[UInt8]] = []
   ) throws -> (call: Call, anna: ProducerKey, bert: ConsumerKey, cleo: VirtualPeer) {
     let call = try Call(seed: 7)
     let publisher = try call.join("anna")
-    let anna = call.publish(publisher, .video, codec: .h264ConstrainedBaseline)
+    let anna = call.publish(publisher, .video, codec: codec)
     call.track(anna) { $0.sendsSets = sets }
-    if !known.isEmpty {
-      let layer = call.layers(anna)[0]
-      var parameters = ReceiveParameters(
-        mid: "0", kind: .video, payloads: Agreed.payloads(Agreed.publisher, .video),
-        extensions: Agreed.publisherExtensions,
-        encodings: [EncodingParameters(ssrc: layer.ssrc, rtxSSRC: layer.rtxSSRC)], nack: true)
-      parameters.parameterSets = known
-      call.apply(.updateProducer(anna, parameters: parameters))
-    }
+    if !known.isEmpty { describe(known, of: anna, call) }
     let bert = call.subscribe(try call.join("bert"), to: anna)
     let cleo = try call.join("cleo")
     call.run(.seconds(2))
     return (call, anna, bert, cleo)
+  }
+
+  /// The session description brings sets.
+  private func describe(_ sets: [[UInt8]], of anna: ProducerKey, _ call: Call) {
+    let layer = call.layers(anna)[0]
+    var parameters = ReceiveParameters(
+      mid: "0", kind: .video, payloads: Agreed.payloads(Agreed.publisher, .video),
+      extensions: Agreed.publisherExtensions,
+      encodings: [EncodingParameters(ssrc: layer.ssrc, rtxSSRC: layer.rtxSSRC)], nack: true)
+    parameters.parameterSets = sets
+    call.apply(.updateProducer(anna, parameters: parameters))
   }
 
   /// What a stream begins with: packets up to the first with a stamp.
@@ -60,6 +63,22 @@ struct ParameterSetTests {
       #expect(opening(stream) == [.sets, [.idr]], "\(opening(stream))")
       #expect(stream.frames.count > 45 && stream.problems == [])
     }
+  }
+
+  /// In packetization mode 0 each set is a packet. Who waits is sent each once: no number is given twice (RFC 3711 §9.1).
+  @Test func setsThatArePutInAreSentOnce() throws {
+    let (call, anna, bert, cleo) = try room(.h264MainMode0, sets: false)
+    let late = call.subscribe(cleo, to: anna)
+    call.run(.seconds(1))
+    #expect(call.stream(bert)?.packets.isEmpty == true && call.stream(late)?.packets.isEmpty == true)
+    describe([TestPayload.sequenceSet, TestPayload.pictureSet], of: anna, call)
+    call.run(.seconds(4))
+    for stream in try [bert, late].map({ try #require(call.stream($0)) }) {
+      #expect(opening(stream) == [[.sequenceSet], [.pictureSet], [.idr]], "\(opening(stream))")
+      #expect(stream.frames.count > 45 && stream.problems == [])
+    }
+    #expect(call.worker.counters.drops[.sealReplayed] == 0 && call.peers.allSatisfy { $0.replays == 0 })
+    #expect(call.brokenRules() == [])
   }
 
   @Test func aPictureThatCannotBeDecodedAloneIsNoBeginning() throws {

@@ -68,7 +68,7 @@ enum TestPayload {
   }
 
   /// A payload of at least `size` bytes. VP8: 15-bit picture identifier, TL0PICIDX and temporal layer; H264: FU-A, and
-  /// keyframes begin with several units, where `hasSets` says so with parameter sets.
+  /// keyframes begin with several units, where `hasSets` says so with parameter sets; in mode 0 one unit, never with sets.
   static func make(
     _ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, time: TemporalPlace = TemporalPlace(),
     size: Int, width: UInt16 = 0, hasSets: Bool = true
@@ -89,6 +89,9 @@ enum TestPayload {
     case .av1:
       // Aggregation header, of one element without a length, and an OBU of a frame.
       payload = [0x10 | (first ? 0 : 0x80) | (last ? 0 : 0x40) | (first && stamp.isKeyframe ? 0x08 : 0), 0x30]
+    case .h264MainMode0:
+      // Single NAL units, each of them a slice; later ones do not begin at macroblock 0.
+      payload = [stamp.isKeyframe ? 0x65 : 0x41, first ? (stamp.isKeyframe ? 0x88 : 0x9a) : 0x43, 0, 0]
     default:
       if first && stamp.isKeyframe { return h264Keyframe(stamp, size: size, hasSets: hasSets) }
       payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1), 0x9a, 0]
@@ -150,11 +153,13 @@ enum Agreed {
     PayloadMapping(payloadType: 96, codec: .vp8, rtxPayloadType: 97),
     PayloadMapping(payloadType: 102, codec: .h264ConstrainedBaseline, rtxPayloadType: 103),
     PayloadMapping(payloadType: 45, codec: .av1, rtxPayloadType: 46),
+    PayloadMapping(payloadType: 116, codec: .h264MainMode0, rtxPayloadType: 117),
   ]
   static let subscriber: [PayloadMapping] = [
     PayloadMapping(payloadType: 109, codec: .opus), PayloadMapping(payloadType: 100, codec: .vp8, rtxPayloadType: 101),
     PayloadMapping(payloadType: 104, codec: .h264ConstrainedBaseline, rtxPayloadType: 105),
     PayloadMapping(payloadType: 43, codec: .av1, rtxPayloadType: 44),
+    PayloadMapping(payloadType: 118, codec: .h264MainMode0, rtxPayloadType: 119),
   ]
 
   static let redPayloadType: UInt8 = 63
