@@ -9,7 +9,8 @@ import STUN
 ///
 /// A new address becomes the selected one by an authentic check with USE-CANDIDATE. Of a peer that nominates once for all (`ice2`) or
 /// anew as it likes (`renomination`) the latest counts. Any other may nominate all that it checks (aggressive nomination, RFC 5245
-/// §8.1.1.2): of these the one of the highest PRIORITY. Before the first one media may go where the DTLS handshake came about (`begin`).
+/// §8.1.1.2): of these the one of the highest PRIORITY, until a check without USE-CANDIDATE shows that it chooses. Before the first
+/// one media may go where the DTLS handshake came about (`begin`).
 public struct ICELiteAgent: ~Copyable {
   /// What a reply buffer must hold at least.
   public static let replyCapacity = 128
@@ -30,6 +31,8 @@ public struct ICELiteAgent: ~Copyable {
   public var consentTimeout: TimeDelta
   /// Whether the peer may nominate what it does not mean to use.
   private var nominatesAll = false
+  /// Whether a check with these credentials came without USE-CANDIDATE: an agent that nominates all has it in each.
+  private var chooses = false
   /// PRIORITY of the check that nominated the selected address.
   private var selectedPriority: UInt32 = 0
   private var current: ICEGeneration
@@ -225,12 +228,14 @@ public struct ICELiteAgent: ~Copyable {
     current = generation
     freshness = ConsentFreshness()
     selectedPriority = 0
+    chooses = false
     validated.removeAll(keepingCapacity: true)
   }
 
   /// Remembers an authentic check and says what it changes.
   private mutating func note(_ source: SocketAddress, _ view: MessageView, at now: Instant) -> ICEEvent? {
     remember(source, at: now)
+    if !view.useCandidate { chooses = true }
     let priority = view.priority ?? 0
     guard let old = selected else {
       guard view.useCandidate || hasExpired else { return nil }
@@ -242,7 +247,7 @@ public struct ICELiteAgent: ~Copyable {
       if view.useCandidate { selectedPriority = priority }
       return nil
     }
-    let isNominated = view.useCandidate && (!nominatesAll || priority >= selectedPriority)
+    let isNominated = view.useCandidate && (!nominatesAll || chooses || priority >= selectedPriority)
     guard isNominated || isStale(at: now) else { return nil }
     selectedPriority = priority
     return move(from: old, to: source, at: now)

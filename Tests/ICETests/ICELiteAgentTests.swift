@@ -47,6 +47,31 @@ import Testing
     #expect(try agent.take(host, from: home, at: seconds(9)).event == .moved(from: away, to: home))
   }
 
+  /// Chromium says neither `ice2` nor `renomination`, and nominates what it has selected: a check without USE-CANDIDATE shows it. Where it
+  /// changes its mind for a path of a lower priority, media goes there, though the old one goes on being heard.
+  @Test func whoChecksWithoutNominatingMayChangeItsMind() throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag, nominatesAll: true)
+    var (host, relay) = (Check(priority: 2_130_706_431), Check(priority: 16_777_215))
+    #expect(try agent.take(host, from: home, at: seconds(1)).event == nil)
+    host.nominates = true
+    #expect(try agent.take(host, from: home, at: seconds(1)).event == .connected(home))
+    // An offer of another track changes nothing of that.
+    agent.setRemote(ufrag: client.ufrag, nominatesAll: true)
+    relay.nominates = true
+    #expect(try agent.take(relay, from: away, at: seconds(2)).event == .moved(from: home, to: away))
+    host.nominates = false
+    #expect(try agent.take(host, from: home, at: seconds(3)).event == nil)
+    #expect(agent.selected == away)
+    // Whoever comes with new credentials is judged anew.
+    agent.restart(local: ICECredentials(ufrag: "serv2", password: server.password))
+    agent.setRemote(ufrag: client.ufrag, nominatesAll: true)
+    (host.username, relay.username) = ("serv2:clnt", "serv2:clnt")
+    host.nominates = true
+    #expect(try agent.take(host, from: home, at: seconds(4)).event == .moved(from: away, to: home))
+    #expect(try agent.take(relay, from: away, at: seconds(5)).event == nil)
+  }
+
   /// FFmpeg's WHIP muxer sends neither PRIORITY nor ICE-CONTROLLING. A lite agent needs neither of them.
   @Test func aCheckWithoutPriorityAndRoleNominates() throws {
     var agent = ICELiteAgent.atServer()
