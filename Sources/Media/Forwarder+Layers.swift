@@ -112,10 +112,13 @@ extension Forwarder {
   }
 
   /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows; beyond that its wish is put
-  /// off, and holds until it is heard or a keyframe has come. Where it waits for what its client wished to see, that costs what the wish
-  /// does: else it would ask for nothing.
+  /// off, and holds until it is heard or a keyframe has come since it was last said. Where it waits for what its client wished to see, that
+  /// costs what the wish does: else it would ask for nothing.
   mutating func keyframeWanted(by id: ConsumerID, _ transports: inout Transports, at now: Instant) {
-    if consumers[id].wishWaits != nil { return }
+    if consumers[id].wishWaits != nil {
+      consumers[id].wishWaits = now
+      return
+    }
     if let wait = consumers[id].keyframeWishes.take(at: now) {
       drops.count(.tooManyRequests)
       consumers[id].wishWaits = now

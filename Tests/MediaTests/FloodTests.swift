@@ -178,4 +178,25 @@ struct FloodTests {
     #expect(call.layers(video)[0].requests > asked && call.worker.counters.drops[.tooManyRequests] == refused)
     for consumer in [bert, cleo] { try expectClean(call, consumer, frames: 100) }
   }
+  /// A wish that was put off and said again is heard when its time comes, unless a keyframe has come since it was said last.
+  @Test(arguments: [true, false]) func aWishSaidAgainIsNotLost(_ isSaidAgain: Bool) throws {
+    let (call, video, bert, _) = try room()
+    let peer = call.peers[1]
+    call.run(.seconds(10))
+    for _ in 0..<4 {
+      peer.requestKeyframe(bert)
+      call.run(.milliseconds(50))
+    }
+    let before = call.worker.counters.drops[.tooManyRequests]
+    peer.requestKeyframe(bert)
+    call.run(.milliseconds(300))
+    #expect(call.worker.counters.drops[.tooManyRequests] == before + 1, "it is put off")
+    // A keyframe for somebody else, which this one loses.
+    call.track(video) { $0.layers[0].wantsKeyframe = true }
+    call.run(.milliseconds(300))
+    let requests = call.layers(video)[0].requests
+    if isSaidAgain { peer.requestKeyframe(bert) }
+    call.run(.seconds(3))
+    #expect(call.layers(video)[0].requests == requests + (isSaidAgain ? 1 : 0))
+  }
 }
