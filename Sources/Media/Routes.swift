@@ -49,8 +49,9 @@ struct Routes: Sendable {
   private(set) var lines: [LineRoute] = []
   private(set) var outgoing: [OutgoingRoute] = []
   private var lastHit = 0
-  /// SSRCs of tracks that have ended. Their publisher may go on sending; without a MID they are nobody else's.
-  private var retired: [UInt32] = []
+  /// SSRCs of tracks that have ended, with the MID of their line. Their publisher may go on sending; without a MID they are nobody
+  /// else's, until a track begins on that line.
+  private var retired: [(ssrc: UInt32, mid: [UInt8])] = []
   /// Packets that find no track.
   var stray = StrayStream()
 
@@ -103,14 +104,17 @@ struct Routes: Sendable {
   }
 
   /// Whether an SSRC was that of a track that has ended.
-  func isRetired(_ ssrc: UInt32) -> Bool { retired.contains(ssrc) }
+  func isRetired(_ ssrc: UInt32) -> Bool { retired.contains { $0.ssrc == ssrc } }
 
-  mutating func addLine(_ line: LineRoute) { lines.append(line) }
+  mutating func addLine(_ line: LineRoute) {
+    retired.removeAll { $0.mid == line.mid }
+    lines.append(line)
+  }
 
   mutating func removeProducer(_ producer: SlotMap<ProducerSlot>.ID) {
     guard let index = lines.firstIndex(where: { $0.producer == producer }) else { return }
-    let encodings = lines[index].encodings.map(\.encoding)
-    retired += incoming.filter { encodings.contains($0.encoding) }.map(\.ssrc)
+    let (encodings, mid) = (lines[index].encodings.map(\.encoding), lines[index].mid)
+    retired += incoming.filter { encodings.contains($0.encoding) }.map { ($0.ssrc, mid) }
     retired.removeFirst(max(retired.count - Self.maximumIncoming, 0))
     incoming.removeAll { encodings.contains($0.encoding) }
     lines.remove(at: index)

@@ -84,6 +84,27 @@ struct DemultiplexTests {
     #expect(call.count { if case .streamStrays = $0 { true } else { false } } == 0, "it is known whose they are")
   }
 
+  /// A track that begins anew on the line of an ended one has its stream, though nothing but the line says so.
+  @Test func aLineThatBeginsAnewHasItsStreamBack() throws {
+    let call = try Call()
+    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
+    let ended = call.publish(anna, .video, declared: false)
+    call.run(.seconds(1))
+    call.apply(.removeProducer(ended))
+    call.run(.milliseconds(200))
+    let key = ProducerKey(call.makeKey())
+    call.apply(
+      .addProducer(
+        key, transport: anna.key,
+        parameters: ReceiveParameters(
+          mid: "0", kind: .video, payloads: Agreed.payloads(Agreed.publisher, .video),
+          extensions: Agreed.publisherExtensions, encodings: [EncodingParameters()], nack: true),
+        publisher: Publisher(UInt64(anna.index), canonicalName: anna.name), pausesLayers: false))
+    let consumer = call.subscribe(bert, to: key)
+    call.run(.seconds(2))
+    #expect(call.stream(consumer)?.frames.count ?? 0 > 30)
+  }
+
   // MARK: - Said
 
   private func strays(_ call: Call, _ peer: VirtualPeer) -> [StrayStreamReport] {
