@@ -45,8 +45,9 @@ struct StrayStream: Sendable {
   private var hasFound = false
   private var isSettled = false
 
-  /// A packet found no track. True where that is to be told.
+  /// A packet found no track. True where that is to be told. Retransmissions are not watched: they would hide what they repeat.
   mutating func note(_ new: UInt32, isMedia: Bool, at now: Instant) -> Bool {
+    guard isMedia else { return false }
     if ssrc != new {
       // Several at once: the first is watched as long as it sends.
       if ssrc != nil && now - last < Self.pause { return false }
@@ -55,7 +56,7 @@ struct StrayStream: Sendable {
       since = now
     }
     last = now
-    guard isMedia, !isTold, now - since >= Self.patience else { return false }
+    guard !isTold, now - since >= Self.patience else { return false }
     (isTold, hasFound, isSettled) = (true, false, false)
     return true
   }

@@ -132,6 +132,19 @@ struct DemultiplexTests {
     #expect(found(call, anna) == 1 && strays(call, anna).count == 1)
   }
 
+  /// Retransmissions of no track do not keep a stream of no track from being told.
+  @Test func retransmissionsHideNoStray() {
+    var stray = StrayStream()
+    var told = 0
+    for step in 0..<70 {
+      let now = Instant.zero + .milliseconds(100 * (step + 1))
+      let isHidden = stray.note(1, isMedia: false, at: now)
+      #expect(!isHidden)
+      if stray.note(2, isMedia: true, at: now) { told += 1 }
+    }
+    #expect(told == 1)
+  }
+
   @Test func aPayloadTypeOfNoLineIsTold() throws {
     let call = try Call()
     let anna = try call.join("anna")
