@@ -125,7 +125,7 @@ struct PublishRound {
       let received = ReceivedLine(
         line, kind: kind, options: options, session: offer, paused: paused[mid] ?? [], &bundle)
     else {
-      let clashes = bundle.leftOut.map { " \($0)" }.joined()
+      let clashes = bundle.leftOut.map { " \($0.reason)" }.joined()
       return decline(line, "No codec of the line is one the server takes.\(clashes)", code: .noCommonCodec)
     }
     try OfferShape.checkMux(line)
@@ -141,10 +141,10 @@ struct PublishRound {
           mid: mid, kind: kind, code: .negotiationFailed, reason: "The line sends but no track was announced for it."))
       return .held(received)
     }
-    if !bundle.leftOut.isEmpty {
+    for clash in bundle.leftOut {
       declined.append(
         DeclinedLine(
-          mid: mid, kind: kind, code: .negotiationFailed, reason: bundle.leftOut.joined(separator: " ")))
+          mid: mid, kind: kind, code: .negotiationFailed, reason: clash.reason, attribute: clash.attribute))
     }
     return .published(received)
   }

@@ -23,6 +23,7 @@ import Testing
     #expect(answer.media[1].rtp.extensions.isEmpty && answer.media[1].direction == .receiveOnly)
     #expect(prepared.added.map(\.extensions.mid) == [0, 0])
     #expect(prepared.declined.map(\.mid) == ["1"] && prepared.declined[0].reason.contains("extmap:4"))
+    #expect(prepared.declined.map(\.attribute) == ["a=extmap"], "the line is taken")
   }
 
   @Test func anExtensionHasOneIdentifier() throws {
@@ -49,6 +50,7 @@ import Testing
     #expect(try prepared.parsed().media[2].isRejected)
     #expect(prepared.declined.map(\.mid) == ["1", "2"])
     #expect(prepared.declined.map(\.code) == [.negotiationFailed, .noCommonCodec])
+    #expect(prepared.declined.map(\.attribute) == ["a=rtpmap", nil])
     #expect(prepared.declined[0].reason.contains("96") && prepared.declined[0].reason.contains("97"))
   }
 
@@ -76,7 +78,32 @@ import Testing
     for index in 0...1 { offer.media[index].streams.sources = [Source(ssrc: 77)] }
     let prepared = try negotiation.take(offer.serialized(), both)
     #expect(prepared.added.map { $0.encodings[0].ssrc } == [77, nil])
-    #expect(prepared.declined.map(\.mid) == ["1"])
+    #expect(prepared.declined.map(\.mid) == ["1"] && prepared.declined.map(\.attribute) == ["a=ssrc"])
+  }
+
+  /// Each kind of line that is left out is said for itself.
+  @Test func whatClashesIsSaidByAttribute() throws {
+    var negotiation = Server.publish()
+    var offer = Offerer.usual.description
+    offer.media[0].rtp.extensions = [Self.mid]
+    for index in 0...1 { offer.media[index].streams.sources = [Source(ssrc: 77)] }
+    let prepared = try negotiation.take(offer.serialized(), both)
+    #expect(prepared.added.count == 2)
+    #expect(prepared.declined.map(\.mid) == ["1", "1"])
+    #expect(Set(prepared.declined.map(\.attribute)) == ["a=extmap", "a=ssrc"])
+  }
+
+  /// However much of a line is left out, few sentences tell it.
+  @Test func whatIsLeftOutIsToldInFewWords() throws {
+    var negotiation = Server.publish()
+    var offer = Offerer.usual.description
+    offer.extmapAllowMixed = true
+    offer.media[0].rtp.extensions = [Self.mid]
+    offer.media[1].rtp.extensions = (16...215).map { HeaderExtension(id: $0, uri: Self.mid.uri) }
+    let prepared = try negotiation.take(offer.serialized(), both)
+    let reason = try #require(prepared.declined.first).reason
+    #expect(prepared.declined.count == 1 && reason.utf8.count < 1_000, "\(reason.utf8.count)")
+    #expect(reason.hasSuffix("Of a=extmap, 192 more are left out."))
   }
 
   /// The offers of browsers and of other stacks clash nowhere.
