@@ -16,9 +16,8 @@ extension OpusFormat {
     }
     hasFEC = format["useinbandfec"].flatMap(Self.flag) ?? true
     minPacketMilliseconds = format["minptime"].flatMap { Int($0) }.flatMap { (3...120).contains($0) ? $0 : nil } ?? 10
-    maxPlaybackRate = format["maxplaybackrate"].flatMap { Int($0) }.flatMap {
-      (8_000..<48_000).contains($0) ? $0 : nil
-    }
+    // Firefox offers `stereo=1` for every microphone.
+    isMusic = format["sprop-stereo"] == "1" || isStereo && maxBitsPerSecond != nil
   }
 
   private static func flag(_ text: String) -> Bool? {
@@ -44,7 +43,7 @@ extension OpusFormat {
   /// As an answer tells a publisher how to send. Where it did not say whether it pauses in silence, `dtx` decides, and music never does.
   func answered(dtx: Bool) -> FormatParameters {
     var said = self
-    if pausesInSilence == nil, dtx, !isStereo { said.pausesInSilence = true }
+    if pausesInSilence == nil, dtx, !isMusic { said.pausesInSilence = true }
     return FormatParameters(said.text(isSent: false))
   }
 
@@ -53,7 +52,6 @@ extension OpusFormat {
 
   private func text(isSent: Bool) -> String {
     var parts = ["minptime=\(minPacketMilliseconds)", "useinbandfec=\(hasFEC ? 1 : 0)"]
-    if let maxPlaybackRate { parts.append("maxplaybackrate=\(maxPlaybackRate)") }
     if isStereo { parts.append("stereo=1") }
     if isStereo && isSent { parts.append("sprop-stereo=1") }
     if let maxBitsPerSecond { parts.append("maxaveragebitrate=\(maxBitsPerSecond)") }

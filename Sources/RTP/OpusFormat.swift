@@ -7,6 +7,8 @@ public struct OpusFormat: Sendable, Hashable {
 
   /// Two channels (`stereo`, `sprop-stereo`).
   public var isStereo = false
+  /// Music, by what is offered: its publisher is not told to pause in silence. More than `stereo=1`, which says what it can play.
+  public var isMusic = false
   /// No packets in silence (`usedtx`); nil where nothing is said.
   public var pausesInSilence: Bool?
   /// A constant bit rate (`cbr`).
@@ -17,8 +19,6 @@ public struct OpusFormat: Sendable, Hashable {
   public var hasFEC = true
   /// The shortest packet, in milliseconds (`minptime`).
   public var minPacketMilliseconds = 10
-  /// The highest sampling rate that is of use, in Hz (`maxplaybackrate`); nil for all of it.
-  public var maxPlaybackRate: Int?
 
   /// Mono, as browsers send it when nothing else is said.
   public init() {}

@@ -39,12 +39,15 @@ import Testing
       "minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1;maxaveragebitrate=96000;usedtx=0",
       "minptime=10;useinbandfec=1;stereo=1;maxaveragebitrate=96000;usedtx=0"
     ),
-    ("stereo=1", "minptime=10;useinbandfec=1;stereo=1"),
+    ("stereo=1;maxaveragebitrate=96000", "minptime=10;useinbandfec=1;stereo=1;maxaveragebitrate=96000"),
+    ("sprop-stereo=1", "minptime=10;useinbandfec=1;stereo=1"),
+    // What it can play says nothing about what it sends.
+    ("stereo=1", "minptime=10;useinbandfec=1;stereo=1;usedtx=1"),
     ("sprop-stereo=1;cbr=1", "minptime=10;useinbandfec=1;stereo=1;cbr=1"),
     ("stereo=1;usedtx=1", "minptime=10;useinbandfec=1;stereo=1;usedtx=1"),
     ("usedtx=0", "minptime=10;useinbandfec=1;usedtx=0"),
-    (" STEREO = 1 ; CBR=0;;useinbandfec=0", "minptime=10;useinbandfec=0;stereo=1"),
-    ("minptime=20;maxplaybackrate=16000", "minptime=20;useinbandfec=1;maxplaybackrate=16000;usedtx=1"),
+    (" STEREO = 1 ; CBR=0;;useinbandfec=0", "minptime=10;useinbandfec=0;stereo=1;usedtx=1"),
+    ("minptime=20;maxplaybackrate=16000", "minptime=20;useinbandfec=1;usedtx=1"),
     // What is out of range, or nonsense, is as if it were not there; a rate is brought into its range.
     ("maxaveragebitrate=1000", "minptime=10;useinbandfec=1;maxaveragebitrate=6000;usedtx=1"),
     ("maxaveragebitrate=4000000000", "minptime=10;useinbandfec=1;maxaveragebitrate=128000;usedtx=1"),
@@ -58,6 +61,25 @@ import Testing
     let answer = try answered(offered)
     #expect(answer.count == expected.split(separator: ";").count, "\(answer)")
     for (name, value) in answer { #expect(wanted[name] == value, "\(name)=\(value) for \(offered)") }
+  }
+
+  /// Firefox says of every microphone that it can play stereo: its speech pauses in silence all the same.
+  @Test func firefoxSpeechPausesInSilence() throws {
+    var negotiation = Server.publish()
+    let prepared = try negotiation.take(Fixture.text("firefox-offer"), [AnnouncedTrack(mid: "0", kind: .audio)])
+    let answer = try parameters(of: prepared.parsed())
+    #expect(answer == ["minptime": "10", "useinbandfec": "1", "stereo": "1", "usedtx": "1"])
+  }
+
+  @Test func receiversAreNotToldWhatThePublisherCanPlay() throws {
+    var publisher = Server.publish()
+    let agreed = try publisher.take(offer("maxplaybackrate=16000"), [both[0]]).added[0].opus
+    var subscriber = Server.subscribe()
+    var speech = subscription(1, .audio, codecs: [.opus])
+    speech.opus = agreed
+    try subscriber.add(speech)
+    let offered = try SessionDescription.parse(subscriber.newOffer().sdp)
+    #expect(try parameters(of: offered) == ["minptime": "10", "useinbandfec": "1"])
   }
 
   @Test func theRoomBoundsTheRateOfSound() throws {
