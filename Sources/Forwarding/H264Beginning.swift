@@ -91,9 +91,10 @@ extension Encoding {
     return first...(packet.sequence - 1)
   }
 
-  /// The stream can begin with a packet that is stored already: nobody waits for a keyframe any more.
+  /// The stream can begin with a packet that is stored already: nobody waits for a keyframe any more. It says how large pictures are.
   public mutating func begin(at sequence: Int64) {
     guard let packet = cache.markBeginning(sequence) else { return }
     keyframeArrived(packet)
+    learnSize(from: packet)
   }
 }

@@ -10,10 +10,12 @@ import Testing
 
 struct LayerOrderTests {
   /// Anna's layers stand best first; bert watches. `widths`: said by keyframes, 0 for what is encrypted.
-  private static func bestFirst(_ widths: [UInt16], layer: Int? = nil) throws -> (Call, ProducerKey, ConsumerKey) {
+  private static func bestFirst(_ widths: [UInt16], layer: Int? = nil, codec: CodecProfile = .vp8) throws -> (
+    Call, ProducerKey, ConsumerKey
+  ) {
     let call = try Call()
     let (anna, bert) = (try call.join("anna"), try call.join("bert"))
-    let video = call.publish(anna, .video, layers: [5, 2, 1])
+    let video = call.publish(anna, .video, codec: codec, layers: [5, 2, 1])
     call.track(video) { for (index, width) in widths.enumerated() { $0.layers[index].width = width } }
     return (call, video, call.subscribe(bert, to: video, layer: layer))
   }
@@ -44,6 +46,15 @@ struct LayerOrderTests {
     let (call, _, consumer) = try Self.bestFirst([1_280, 640, 320], layer: 0)
     call.run(.milliseconds(1_500))
     #expect(call.stream(consumer)?.layers.last == 2)
+  }
+
+  /// H264 with its sequence set in a packet before the picture, as most encoders send it, or with the picture.
+  @Test(arguments: [true, false]) func sizesOfH264AreKnownAtOnce(setsApart: Bool) throws {
+    let (call, video, consumer) = try Self.bestFirst([1_280, 640, 320], layer: 0, codec: .h264ConstrainedBaseline)
+    call.track(video) { $0.setsApart = setsApart }
+    call.run(.milliseconds(1_500))
+    #expect(call.stream(consumer)?.layers.last == 2)
+    #expect(call.stream(consumer)?.problems == [])
   }
 
   @Test func aThinLineIsSentTheLeast() throws {

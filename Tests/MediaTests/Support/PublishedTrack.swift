@@ -81,6 +81,8 @@ struct PublishedTrack {
   var hasTemporalLayers = false
   /// H264: parameter sets come with each keyframe.
   var sendsSets = true
+  /// H264: in a packet of their own, and the first slice in the next.
+  var setsApart = false
   /// Answers keyframe requests.
   var obeysKeyframeRequests = true
   /// MID and RID go on this many packets of a stream (browsers stop when the stream is known).
@@ -139,7 +141,7 @@ struct PublishedTrack {
     let size = stamp.index + 1 == stamp.count ? layers[index].packetSize - 50 : layers[index].packetSize
     let body = TestPayload.make(
       codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size,
-      width: layers[index].width, hasSets: sendsSets)
+      width: layers[index].width, hasSets: sendsSets, setsApart: setsApart)
     var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
     if codec == .av1 && describes { plain.descriptor = Descriptor.make(stamp) }
     if let garbled { plain.body[0] = garbled }

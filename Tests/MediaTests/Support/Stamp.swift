@@ -71,7 +71,7 @@ enum TestPayload {
   /// keyframes begin with several units, where `hasSets` says so with parameter sets; in mode 0 one unit, never with sets.
   static func make(
     _ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, time: TemporalPlace = TemporalPlace(),
-    size: Int, width: UInt16 = 0, hasSets: Bool = true
+    size: Int, width: UInt16 = 0, hasSets: Bool = true, setsApart: Bool = false
   ) -> [UInt8] {
     let (first, last) = (stamp.index == 0, stamp.index + 1 == stamp.count)
     var payload: [UInt8]
@@ -93,7 +93,11 @@ enum TestPayload {
       // Single NAL units, each of them a slice; later ones do not begin at macroblock 0.
       payload = [stamp.isKeyframe ? 0x65 : 0x41, first ? (stamp.isKeyframe ? 0x88 : 0x9a) : 0x43, 0, 0]
     default:
-      if first && stamp.isKeyframe { return h264Keyframe(stamp, size: size, hasSets: hasSets) }
+      if first && stamp.isKeyframe {
+        let sets = hasSets ? [width > 0 ? sequenceSet(width: width) : sequenceSet, pictureSet] : []
+        return h264Keyframe(stamp, size: size, sets: sets, hasSlice: !setsApart)
+      }
+      let first = first || setsApart && stamp.isKeyframe && stamp.index == 1
       payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1), 0x9a, 0]
     }
     stamp.append(to: &payload)
@@ -106,14 +110,27 @@ extension TestPayload {
   static let sequenceSet: [UInt8] = [0x67, 0x42, 0xe0, 0x1f, 0xda, 0x01]
   static let pictureSet: [UInt8] = [0x68, 0xce, 0x3c, 0x80]
 
+  /// One of baseline, of pictures of 16 : 9 in whole macroblocks (ITU-T H.264 §7.3.2.1.1).
+  static func sequenceSet(width: UInt16) -> [UInt8] {
+    func code(_ value: UInt16) -> String {
+      let digits = String(value + 1, radix: 2)
+      return String(repeating: "0", count: digits.count - 1) + digits
+    }
+    let bits = "110110100" + code(width / 16 - 1) + code(width * 9 / 256 - 1) + "11001"
+    let padded = bits + String(repeating: "0", count: (8 - bits.count % 8) % 8)
+    let bytes = stride(from: 0, to: padded.count, by: 8).map { UInt8(padded.dropFirst($0).prefix(8), radix: 2) ?? 0 }
+    return [0x67, 0x42, 0xc0, 0x1f] + bytes
+  }
+
   /// STAP-A: the stamp as supplementary information, parameter sets, and the first slice.
-  private static func h264Keyframe(_ stamp: Stamp, size: Int, hasSets: Bool) -> [UInt8] {
+  private static func h264Keyframe(_ stamp: Stamp, size: Int, sets: [[UInt8]], hasSlice: Bool) -> [UInt8] {
     var information: [UInt8] = [0x06]
     stamp.append(to: &information)
     var payload: [UInt8] = [0x78]
-    for unit in [information] + (hasSets ? [sequenceSet, pictureSet] : []) {
+    for unit in [information] + sets {
       payload += [UInt8(unit.count >> 8), UInt8(truncatingIfNeeded: unit.count)] + unit
     }
+    if !hasSlice { return payload }
     let slice = [0x65, 0x88] + [UInt8](repeating: 0x5a, count: max(size - payload.count - 4, 1))
     return payload + [UInt8(slice.count >> 8), UInt8(truncatingIfNeeded: slice.count)] + slice
   }
