@@ -49,6 +49,8 @@ public struct Encoding: ~Copyable {
   private var restored = RestoredNumbers()
   /// Parameter sets of H264 that have come, and where they were put in.
   var parameterSets = ParameterSets()
+  /// Those that the session description has brought.
+  var describedSets = ParameterSets()
   var picture: SetPicture?
   var inserted = InsertedNumbers()
   var lastInsertion = Instant(nanoseconds: .min / 64)
@@ -133,6 +135,7 @@ public struct Encoding: ~Copyable {
     guard unwrapper.newest != nil else { return false }
     base = ((newest >> 16) + 2) << 16
     (inserted, picture) = (InsertedNumbers(), nil)
+    parameterSets = describedSets
     unwrapper = SequenceUnwrapper()
     nacks = nacks.restarted()
     keyframe = nil

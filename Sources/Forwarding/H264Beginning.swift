@@ -23,9 +23,9 @@ extension Encoding {
   /// Lower it and that is more; raise it and more pictures are no beginnings.
   static let insertionInterval = TimeDelta.milliseconds(100)
 
-  /// The sets that a session description has brought; those of the stream go before.
+  /// The sets that a session description has brought. Those of the stream go before, also where a later description says the same again.
   public mutating func know(_ units: [[UInt8]]) {
-    for unit in units { parameterSets.take(unit: unit.span) }
+    for unit in units where describedSets.take(unit: unit.span) { parameterSets.take(unit: unit.span) }
   }
 
   /// Keeps the parameter sets of a packet, and decides whether the stream can begin with it: its `startsKeyframe` says so afterwards.

@@ -4,7 +4,7 @@
 import Basics
 import RTP
 
-/// The newest sets of one encoding, each under its kind and number. Bounded: what does not fit is not kept.
+/// The newest sets of one encoding, each under its kind and number. Bounded: the oldest go where others do not fit beside them.
 struct ParameterSets: Sendable {
   /// Bytes of all sets together with what goes around them. Raise it beyond a packet, and they fit into none.
   static let mostBytes = 1_024
@@ -19,8 +19,13 @@ struct ParameterSets: Sendable {
     var unit: [UInt8]
   }
 
+  /// Sequence sets first, since picture sets refer to them; of each kind the oldest first.
   private var entries: [Entry] = []
-  private var bytes = 1
+
+  /// Bytes that they take in one packet.
+  private static func bytes(_ entries: [Entry]) -> Int {
+    entries.reduce(1) { $0 + $1.unit.count + sizeBytes }
+  }
 
   /// Whether a picture can be decoded with them.
   var isComplete: Bool { entries.contains { $0.isSequence } && entries.contains { !$0.isSequence } }
@@ -30,7 +35,10 @@ struct ParameterSets: Sendable {
 
   /// Takes the sets of a payload: of one NAL unit, or of several in one packet. `PayloadInfo` has found it sound.
   mutating func take(payload: Span<UInt8>) {
-    guard payload.count > 0, payload[0] & 0x1f == 24 else { return take(unit: payload) }
+    guard payload.count > 0, payload[0] & 0x1f == 24 else {
+      take(unit: payload)
+      return
+    }
     var at = 1
     while at + Self.sizeBytes < payload.count {
       let size = Int(payload.uint16(at: at))
@@ -41,25 +49,45 @@ struct ParameterSets: Sendable {
     }
   }
 
-  /// Takes a set in the place of the one with its number; other units are passed over.
-  mutating func take(unit: Span<UInt8>) {
-    guard unit.count > 1, unit[0] & 0x1f == 7 || unit[0] & 0x1f == 8 else { return }
+  /// Takes a set in the place of the one with its number; other units are passed over. Where it does not fit, the oldest of its kind go,
+  /// then the oldest of the other kind but the newest. One that does not fit beside that either is passed over, and what it would have
+  /// replaced goes, for it is out of date. True where something is kept that was not.
+  @discardableResult
+  mutating func take(unit: Span<UInt8>) -> Bool {
+    guard unit.count > 1, unit[0] & 0x1f == 7 || unit[0] & 0x1f == 8 else { return false }
     let isSequence = unit[0] & 0x1f == 7
-    guard let number = Self.number(of: unit, behind: isSequence ? 4 : 1) else { return }
-    let place = entries.firstIndex { $0.isSequence == isSequence && $0.number == number }
-    if let place {
-      if Self.equal(entries[place].unit, unit) { return }
-      bytes -= entries[place].unit.count + Self.sizeBytes
-      entries.remove(at: place)
+    guard let number = Self.number(of: unit, behind: isSequence ? 4 : 1) else { return false }
+    if let place = entries.firstIndex(where: { $0.isSequence == isSequence && $0.number == number }) {
+      let old = entries.remove(at: place)
+      if Self.equal(old.unit, unit) {
+        insert(old)
+        return false
+      }
     }
-    guard entries.count < Self.most, bytes + unit.count + Self.sizeBytes <= Self.mostBytes else { return }
+    guard makeRoom(for: unit.count + Self.sizeBytes, isSequence) else { return false }
     var copy: [UInt8] = []
     copy.reserveCapacity(unit.count)
     for index in unit.indices { copy.append(unit[index]) }
-    let new = Entry(isSequence: isSequence, number: number, unit: copy)
-    // Sequence sets first: picture sets refer to them.
-    entries.insert(new, at: isSequence ? entries.prefix { $0.isSequence }.count : entries.count)
-    bytes += copy.count + Self.sizeBytes
+    insert(Entry(isSequence: isSequence, number: number, unit: copy))
+    return true
+  }
+
+  /// As the newest of its kind.
+  private mutating func insert(_ new: Entry) {
+    entries.insert(new, at: new.isSequence ? entries.prefix { $0.isSequence }.count : entries.count)
+  }
+
+  /// Lets old ones go, so that `size` bytes of a kind fit; false, and no change, where they do not.
+  private mutating func makeRoom(for size: Int, _ isSequence: Bool) -> Bool {
+    var kept = entries
+    while kept.count >= Self.most || Self.bytes(kept) + size > Self.mostBytes {
+      let (own, others) = (kept.firstIndex { $0.isSequence == isSequence }, kept.filter { $0.isSequence != isSequence })
+      let oldestOther = others.count > 1 ? kept.firstIndex { $0.isSequence != isSequence } : nil
+      guard let oldest = own ?? oldestOther else { return false }
+      kept.remove(at: oldest)
+    }
+    entries = kept
+    return true
   }
 
   private static func equal(_ kept: [UInt8], _ unit: Span<UInt8>) -> Bool {

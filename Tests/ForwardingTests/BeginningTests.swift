@@ -54,6 +54,14 @@ import Testing
       if packet.info.startsKeyframe { encoding.value.keyframeArrived(packet) }
     }
 
+    /// The publisher sends under another SSRC from now on.
+    func restart() { _ = encoding.value.follow(ssrc: 2) }
+
+    func know(_ sets: [[UInt8]]) { encoding.value.know(sets) }
+
+    /// The last packet but one: sets that were put before a picture.
+    var putIn: [UInt8] { numbers.count < 2 ? [] : body(numbers[numbers.count - 2]) }
+
     /// What a newcomer is sent, by the first byte of each packet.
     var replay: [UInt8] {
       guard let range = encoding.value.replay(after: .min) else { return [] }
@@ -158,12 +166,79 @@ import Testing
     #expect(Set(stream.numbers).count == stream.numbers.count)
   }
 
+  /// An encoder that restarts under another SSRC may have another resolution: the old sets are not put before its pictures.
+  @Test func setsOfTheStreamBeforeAreForgotten() {
+    let stream = Stream()
+    stream.take(1, picture: 0, Self.both)
+    stream.take(2, picture: 0, Self.idr)
+    stream.restart()
+    stream.take(1, picture: 30, Self.idr)
+    #expect(stream.answers.last == Encoding.Beginning.none && stream.replay == [])
+    stream.take(2, picture: 31, Self.both)
+    stream.take(3, picture: 31, Self.idr)
+    #expect(stream.replay == [0x78, 0x65])
+  }
+
+  /// What the session description says goes on to hold, but never before what the stream has said since.
+  @Test func setsOfTheDescriptionAreKnownAgain() {
+    let stream = Stream()
+    stream.know([Self.sequenceSet, Self.pictureSet])
+    stream.take(1, picture: 0, Self.otherSequenceSet)
+    stream.know([Self.sequenceSet, Self.pictureSet])
+    stream.take(2, picture: 9, Self.idr)
+    #expect(stream.putIn == [0x78, 0, 6] + Self.otherSequenceSet + [0, 4] + Self.pictureSet)
+    stream.restart()
+    stream.take(1, picture: 30, Self.inter)
+    stream.take(2, picture: 31, Self.idr)
+    #expect(stream.putIn == Self.both)
+  }
+
   /// A flood of small pictures brings no flood of sets.
   @Test func setsArePutInTenTimesASecondAtMost() {
     let stream = Stream()
     stream.take(1, picture: 0, Self.both)
     for number in 2..<303 as Range<UInt16> { stream.take(number, picture: Int(number), Self.idr) }
     #expect((50...101).contains(stream.answers.count { $0 == .sets(1) }))
+  }
+
+  /// An Exp-Golomb code, and ones behind it.
+  private static func code(_ number: Int) -> [UInt8] {
+    let digits = String(number + 1, radix: 2)
+    let bits = String(repeating: "0", count: digits.count - 1) + digits + String(repeating: "1", count: 16)
+    return [0, 8].compactMap { UInt8(bits.dropFirst($0).prefix(8), radix: 2) }
+  }
+
+  /// Some encoders number their sets on and on: the newest are kept, and what is said again counts as new.
+  @Test(arguments: [0, 150]) func theOldestSetsGo(length: Int) {
+    let stream = Stream()
+    let lasting: [UInt8] = [0x67, 0x42, 0xe0, 0x1f] + Self.code(200)
+    var newest: [[UInt8]] = []
+    for number in 0..<30 {
+      newest = [
+        [0x67, 0x42, 0xe0, 0x1f] + Self.code(number) + [UInt8](repeating: 3, count: length),
+        [0x68] + Self.code(number) + [UInt8](repeating: 3, count: length),
+      ]
+      for (index, set) in (newest + [lasting]).enumerated() {
+        stream.take(UInt16(4 * number + index), picture: number, set)
+      }
+    }
+    stream.take(400, picture: 500, Self.idr)
+    #expect(stream.answers.last == .sets(1))
+    let body = stream.putIn
+    #expect(body.count <= 1_024)
+    for set in newest + [lasting] {
+      #expect(body.indices.contains { body[$0...].starts(with: [0, UInt8(set.count)] + set) }, "\(set)")
+    }
+  }
+
+  /// A longer version that does not fit takes no other set with it, and the one it replaces goes: it is out of date.
+  @Test func aSetThatDoesNotFitTakesNoOtherWithIt() {
+    let stream = Stream()
+    let other: [UInt8] = [0x68] + Self.code(7)
+    for (index, set) in [Self.both, other].enumerated() { stream.take(UInt16(index), picture: 0, set) }
+    stream.take(2, picture: 1, other + [UInt8](repeating: 1, count: 1_020))
+    stream.take(3, picture: 9, Self.idr)
+    #expect(stream.putIn == Self.both)
   }
 
   /// Sets without end, or longer than a packet, are not kept; what was kept stays good.
