@@ -31,7 +31,8 @@ extension Encoding {
   /// Keeps the parameter sets of a packet, and decides whether the stream can begin with it: its `startsKeyframe` says so afterwards.
   @inline(never)
   public mutating func beginning(_ packet: inout StoredPacket, _ payload: Span<UInt8>) -> Beginning {
-    let units = packet.info.units
+    var units = packet.info.units
+    if units.contains(.laterIDR), opensPicture(packet) { units.insert(.idr) }
     packet.info.startsKeyframe = false
     if units.isEmpty { return .none }
     if picture?.timestamp != packet.timestamp {
@@ -68,6 +69,14 @@ extension Encoding {
     current.isDone = true
     lastInsertion = packet.arrival
     return .sets(parameterSets.packets(aggregated: packet.codec.aggregates))
+  }
+
+  /// Whether nothing of its picture was sent before it but units that go before slices. What a slice says of itself may be encrypted.
+  private func opensPicture(_ packet: StoredPacket) -> Bool {
+    guard let place = cache.place(of: packet.sequence - 1) else { return false }
+    let before = cache[place]
+    if before.timestamp != packet.timestamp { return true }
+    return before.info.startsFrame && before.info.units.isDisjoint(with: .slices)
   }
 
   /// Puts the parameter sets before `packet`, which gets another number. Each of them is stored; the stream can begin with the first.

@@ -22,10 +22,13 @@ public struct H264Units: OptionSet, Sendable, Hashable {
   /// From here on a decoder recovers (supplemental enhancement information, payload type 6).
   public static let recovery = H264Units(rawValue: 32)
 
+  /// A slice of an IDR picture that says it is not the first one, or is encrypted and says nothing.
+  public static let laterIDR = H264Units(rawValue: 64)
+
   /// What a decoder needs before any picture.
   public static let sets: H264Units = [.sequenceSet, .pictureSet]
-  /// The first slice of a picture.
-  public static let slices: H264Units = [.idr, .intra, .inter]
+  /// A slice of a picture.
+  public static let slices: H264Units = [.idr, .intra, .inter, .laterIDR]
 }
 
 extension PayloadInfo {
@@ -74,8 +77,10 @@ extension PayloadInfo {
     case NAL.sequenceParameterSet: units.insert(.sequenceSet)
     case NAL.pictureParameterSet: units.insert(.pictureSet)
     case NAL.supplement where !rest.isEmpty && rest[0] == 6: units.insert(.recovery)
-    // first_mb_in_slice is 0, which is one bit (ITU-T H.264 §7.3.3, §9.1).
-    case NAL.idr where rest.isEmpty || rest[0] & 0x80 != 0: units.insert(.idr)
+    // first_mb_in_slice is 0, which is one bit (ITU-T H.264 §7.3.3, §9.1). Behind parameter sets any slice is the first (§7.4.1.2.3).
+    case NAL.idr:
+      let isFirst = rest.isEmpty || rest[0] & 0x80 != 0 || !units.isDisjoint(with: .sets)
+      units.insert(isFirst ? .idr : .laterIDR)
     case NAL.slice where rest.isEmpty || rest[0] & 0x80 != 0:
       units.insert(!rest.isEmpty && Self.isIntra(rest[0]) ? .intra : .inter)
     default: break

@@ -116,7 +116,7 @@ import Testing
   @Test(arguments: [
     // No sets at all; one of the two; a picture that refers to others; an intra picture without sets; a later slice.
     [(0, idr)], [(0, sequenceSet), (0, idr)], [(0, both), (0, inter)], [(0, both), (0, idr), (3, both), (3, inter)],
-    [(0, intra)], [(0, both), (1, laterSlice)],
+    [(0, intra)],
   ]) func thatIsNoBeginning(packets: [(picture: Int, payload: [UInt8])]) {
     let stream = Stream()
     let before = packets.count == 4 ? 1 : 0
@@ -125,6 +125,27 @@ import Testing
     }
     #expect(stream.answers.count { $0 != .none } == before)
     #expect(stream.replay.first == (before == 1 ? 0x78 : nil))
+  }
+
+  /// Its first slice is missing.
+  @Test func aLaterSliceIsNoBeginning() {
+    let stream = Stream()
+    stream.take(1, picture: 0, Self.both)
+    stream.take(3, picture: 1, Self.laterSlice)
+    stream.take(4, picture: 1, Self.laterSlice)
+    #expect(stream.answers == [.none, .none, .none] && stream.replay == [])
+  }
+
+  /// A slice that is encrypted does not say that it is the first; what came before it does.
+  @Test(arguments: [false, true]) func anEncryptedSliceMayBeABeginning(isApart: Bool) {
+    let stream = Stream()
+    stream.take(1, picture: 0, Self.inter)
+    stream.take(2, picture: 1, Self.both)
+    if isApart { stream.take(3, picture: 1, [0x06, 0x41, 0x41]) }
+    stream.take(4 - (isApart ? 0 : 1), picture: 1, Self.laterSlice)
+    stream.take(isApart ? 5 : 4, picture: 1, Self.laterSlice)
+    stream.take(isApart ? 6 : 5, picture: 9, Self.laterSlice)
+    #expect(stream.answers.filter { $0 != .none } == [.at(2), .sets(1)])
   }
 
   /// Pictures that are no IDR, but that an encoder means as a place to begin.

@@ -38,6 +38,23 @@ struct EncryptedPayloadTests {
     #expect(call.stream(consumer)?.frames.isEmpty == true && call.worker.counters.drops[.malformed] > 50)
   }
 
+  /// H264 of which only the first byte of each NAL unit is in the clear: whatever the next one seems to say, a stream begins where a picture
+  /// of its own does, and with the first one that is asked for.
+  @Test(arguments: [(0x88, false), (0x43, false), (0x88, true), (0x43, true), (0x00, true)] as [(UInt8, Bool)])
+  func h264BeginsWhateverItsSlicesSeemToSay(_ byte: UInt8, _ setsApart: Bool) throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let video = call.publish(anna, .video, codec: .h264ConstrainedBaseline)
+    call.track(video) { ($0.garbledUnits, $0.setsApart) = (byte, setsApart) }
+    call.run(.seconds(1))
+    let consumer = call.subscribe(try call.join("bert"), to: video)
+    call.run(.seconds(3))
+    let stream = try #require(call.stream(consumer))
+    #expect(stream.frames.count > 60 && stream.problems == [])
+    #expect(stream.ordered.first?.stamp?.isKeyframe == true)
+    #expect(call.layers(video)[0].requests <= 1 && call.worker.counters.drops[.malformed] == 0)
+  }
+
   /// Encrypted H264 passes as long as its first byte of each NAL unit is left alone, which packetization needs; RED passes as long as its
   /// block headers are.
   @Test func whatIsLeftInTheClearOfREDIsNeeded() {

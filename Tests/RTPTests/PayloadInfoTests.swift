@@ -146,7 +146,17 @@ import Testing
     },
     Row(name: "H264 FU-A start of a later slice of an IDR", codec: .h264Baseline, payload: "7c 85 43") {
       $0.startsKeyframe = true
+      $0.units = [.laterIDR]
       $0.startsFrame = true
+    },
+    Row(
+      name: "H264 STAP-A of SPS, PPS and IDR, encrypted", codec: .h264Baseline,
+      payload: "78 0002 6742 0002 68ce 0002 6543"
+    ) {
+      $0.startsKeyframe = true
+      $0.units = [.sequenceSet, .pictureSet, .idr]
+      $0.startsFrame = true
+      $0.carriesParameterSets = true
     },
     Row(name: "H264 recovery point", codec: .h264Baseline, payload: "06 06 01 80") {
       $0.startsFrame = true

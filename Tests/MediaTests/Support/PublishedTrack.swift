@@ -91,6 +91,8 @@ struct PublishedTrack {
   var tagsMid = true
   /// Stands for the first byte of each payload, as encryption from end to end would put one there.
   var garbled: UInt8?
+  /// H264: stands for the first byte behind the header of each NAL unit, which is left in the clear.
+  var garbledUnits: UInt8?
   /// Whether its AV1 comes with dependency descriptors.
   var describes = true
   /// Sent instead of its codec's.
@@ -145,6 +147,7 @@ struct PublishedTrack {
     var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
     if codec == .av1 && describes { plain.descriptor = Descriptor.make(stamp) }
     if let garbled { plain.body[0] = garbled }
+    if let garbledUnits { TestPayload.garble(&plain.body, garbledUnits) }
     layers[index].history[layers[index].sequence] = plain
     if redundancy > 0 { addRedundancy(to: &plain, index) }
     layers[index].history[layers[index].sequence &- 600] = nil

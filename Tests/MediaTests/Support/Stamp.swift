@@ -122,6 +122,19 @@ extension TestPayload {
     return [0x67, 0x42, 0xc0, 0x1f] + bytes
   }
 
+  /// Puts a byte where encryption from end to end would, which leaves the headers of NAL units in the clear: behind that of FU-A, and of
+  /// each unit of STAP-A but the one with the stamp.
+  static func garble(_ payload: inout [UInt8], _ byte: UInt8) {
+    if payload[0] & 0x1f == 28 { payload[2] = byte }
+    guard payload[0] & 0x1f == 24 else { return }
+    var at = 1
+    while at + 3 < payload.count {
+      let size = Int(payload[at]) << 8 | Int(payload[at + 1])
+      if payload[at + 2] & 0x1f != 6 { payload[at + 3] = byte }
+      at += 2 + size
+    }
+  }
+
   /// STAP-A: the stamp as supplementary information, parameter sets, and the first slice.
   private static func h264Keyframe(_ stamp: Stamp, size: Int, sets: [[UInt8]], hasSlice: Bool) -> [UInt8] {
     var information: [UInt8] = [0x06]
