@@ -128,10 +128,10 @@ struct ConferenceState: Sendable {
     sessions.send(event, to: others.map(\.session), &step)
   }
 
-  /// Tells the others how somebody is seen now.
-  mutating func announce(_ id: SeatID, _ step: inout Step) {
+  /// Tells the others how somebody is seen now, and themselves too where `toAll`.
+  mutating func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
     guard let seat = rooms.seats[id] else { return }
-    broadcast(.participantUpdated(event(seat)), in: seat.room, except: id, &step)
+    broadcast(.participantUpdated(event(seat)), in: seat.room, except: toAll ? nil : id, &step)
   }
 
   /// A line in the log where it is about a call, and a message to webhook subscribers.

@@ -237,7 +237,7 @@ enum Moderating {
     roleChanged(of: target, &state, &step)
   }
 
-  /// Others see who somebody is now. What a role kept them from holds from now on: a place to publish goes, and so does sound that all
+  /// Others see who somebody is now, and in a call they themselves: joining it again would be no question. What a role kept them from holds from now on: a place to publish goes, and so does sound that all
   /// others may not make.
   static func roleChanged(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
     state.grantReplacesRole(of: seat)
@@ -247,7 +247,7 @@ enum Moderating {
     {
       Publishing.setMuted(true, track, exceptFor: nil, &state, &step)
     }
-    state.announce(seat.id, &step)
+    state.announce(seat.id, toAll: state.isInCall(seat), &step)
   }
 
   private static func lowerHands(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
@@ -259,7 +259,7 @@ enum Moderating {
   private static func lowerHand(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
     guard seat.handRaisedAt != nil else { return }
     state.rooms.update(seat.id) { $0.handRaisedAt = nil }
-    state.announce(seat.id, &step)
+    state.announce(seat.id, toAll: state.isInCall(seat), &step)
   }
 
   // MARK: - Hands

@@ -8,7 +8,7 @@ import Testing
 @testable import Conference
 
 /// A group call of four on an open server.
-private struct Group {
+struct Group {
   let scene: Scene
   let (a, b, c, d): (Client, Client, Client, Client)
   let id: String

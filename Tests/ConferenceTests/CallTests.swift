@@ -347,7 +347,8 @@ extension Scene {
     _ = (a.take(), b.take())
     let joined = try scene.accept(c, call.callId)
     #expect(joined.room.participants.map(\.tracks.count) == [2, 2, 0])
-    #expect(a.takeNames() == [.callAccepted, .callTypeChanged, .participantJoined])
+    #expect(
+      a.takeNames() == [.callAccepted, .callTypeChanged, .participantUpdated, .participantJoined], "they host it now")
     let after = (try scene.seat(a), try scene.seat(b))
     #expect(after == before && scene.ledger.subscriptions.count == 8)
   }
