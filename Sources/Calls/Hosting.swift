@@ -40,9 +40,9 @@ extension Switchboard {
   /// The host of a group call; nil for any other.
   public func host(of id: CallID) -> String? { tables.calls[id]?.host?.user }
 
-  /// Whether somebody is being rung for a call.
-  public func rings(_ user: String, for callId: String) -> Bool {
-    tables.calls[CallID(callId)]?[user]?.isRinging ?? false
+  /// Whether somebody is in a call, back after a restart or not, or is rung for it.
+  public func holds(_ user: String, in callId: String) -> Bool {
+    tables.calls[CallID(callId)]?[user].map { $0.isJoined || $0.isRinging } ?? false
   }
 
   /// Ends a call for everybody, by somebody's wish who may do that.

@@ -182,6 +182,15 @@ enum Access {
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
   }
 
+  /// Nor for the host of a call who has no seat, as they are not back after a restart.
+  /// - Throws: 1005.
+  static func checkRank(
+    of seat: Seat, overAbsent user: String?, in room: Room, _ state: ConferenceState
+  ) throws(ErrorObject) {
+    guard let host = room.host, host == user, host != seat.user, !moderatesByGrant(seat, state) else { return }
+    throw ErrorObject(.forbidden, "This user is the host.") { $0.reason = "moderator" }
+  }
+
   /// Nobody bans themselves, nor who has the grant: they would be let in all the same.
   /// - Throws: 1005.
   static func checkBan(

@@ -13,8 +13,8 @@ enum Moderating {
     let room: Room
     /// The user's seat, where a user is named and there.
     let target: Seat?
-    /// Whether a user is named who is rung for the call whose room it is.
-    let isRung: Bool
+    /// Whether a user is named who is rung for the call whose room it is, or is in it and not back after a restart.
+    let isInCall: Bool
 
     var key: RoomKey { seat.room }
     /// Which tracks it is about.
@@ -46,8 +46,8 @@ enum Moderating {
     guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }
     try room.checkOffers(params.action)
     let target = params.user.flatMap { core.state.rooms.seat(ofUser: $0, in: seat.room) }
-    let isRung = params.user.map { core.calls.rings($0, for: CallRoom.callId(room.name)) } ?? false
-    let order = Order(params: params, seat: seat, room: room, target: target, isRung: room.isOfCall && isRung)
+    let isInCall = params.user.map { core.calls.holds($0, in: CallRoom.callId(room.name)) } ?? false
+    let order = Order(params: params, seat: seat, room: room, target: target, isInCall: room.isOfCall && isInCall)
     try check(order, core.state, step.now)
     core.state.sessions.finish(key, .success(.empty), &step)
     step.log(
@@ -70,8 +70,9 @@ enum Moderating {
       try Access.checkRank(of: order.seat, over: order.target, state)
       try order.room.moderation.checkSpace(holding: params.user, order.kind, params.hold)
     case .kick:
-      if !order.isRung { try checkThere(order) }
+      if !order.isInCall { try checkThere(order) }
       try Access.checkRank(of: order.seat, over: order.target, state)
+      try Access.checkRank(of: order.seat, overAbsent: params.user, in: order.room, state)
     case .ban:
       try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, state)
       if let until = params.until, until <= now.wallMilliseconds {

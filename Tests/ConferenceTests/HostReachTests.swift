@@ -8,6 +8,30 @@ import Testing
 @testable import Conference
 
 @Suite struct HostReachTests {
+  /// What the next process finds of a group that an earlier one kept.
+  private func restarted(_ here: Group, _ rules: ConferenceRules) -> Scene {
+    var state = RestoredState()
+    for case .call(let call) in here.scene.stores.flatMap(\.1) { state.calls.running = [call] }
+    return Scene(rules, restored: state)
+  }
+
+  private var keeping: ConferenceRules {
+    var rules = ConferenceRules.test
+    (rules.storesRecords, rules.calls.keepsCalls) = (true, true)
+    return rules
+  }
+
+  /// A client of the next process that takes up its leg.
+  private func comesBack(_ user: String, _ id: String, _ scene: Scene) -> Client {
+    let client = scene.client(user)
+    #expect(scene.code(client, .call(.join(CallJoinParams(callId: id)))) == nil)
+    return client
+  }
+
+  private func kick(_ user: String, _ id: String, by client: Client, _ scene: Scene) -> ErrorObject? {
+    scene.refusal(client, .room(.moderate(ModerateParams(room: "call:" + id, action: .kick, user: user))))
+  }
+
   // MARK: - Oneself
 
   @Test func whoBecomesHostHearsItThemselves() throws {
@@ -41,5 +65,28 @@ import Testing
       #expect(scene.code(here.b, .session(.token(TokenParams(token: "b")))) == nil)
       #expect(here.moderators(here.b) == (isModerator ? ["a", "b"] : ["a"]))
     }
+  }
+
+  // MARK: - After a restart
+
+  @Test func aHostPutsOutWhoIsNotBackAfterARestart() throws {
+    let here = try Group(Scene(keeping))
+    let next = restarted(here, keeping)
+    let a = comesBack("a", here.id, next)
+    #expect(kick("b", here.id, by: a, next) == nil)
+    #expect(try next.get(a, here.id).members.first { $0.user == "b" }?.state == .removed)
+    let b = next.client("b")
+    #expect(next.code(b, .call(.join(CallJoinParams(callId: here.id)))) == .notInvited)
+  }
+
+  @Test func aHostWhoIsNotBackIsNotPutOutByWhoHasARole() throws {
+    let here = try Group(Scene(keeping))
+    #expect(here.moderate(here.a, .role, user: "b") { $0.role = .moderator } == nil)
+    let next = restarted(here, keeping)
+    let b = comesBack("b", here.id, next)
+    let key = try #require(next.core.state.rooms[named: "call:" + here.id])
+    next.core.state.rooms.update(key) { $0.moderation.setRole(.moderator, of: "b") }
+    #expect(kick("a", here.id, by: b, next)?.data.reason == "moderator")
+    #expect(kick("c", here.id, by: b, next) == nil)
   }
 }
