@@ -208,7 +208,7 @@ struct Return: Plan {
     let listeners = tables.audience(place.call).filter { $0 != device }
     tables.calls.cancel(.absence(id, user))
     tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.connecting, nil) }
-    leg.begin(on: device, media, &tables, &step)
+    leg.begin(on: device, media, since: place.member.isJoined ? place.member.joinedAt : nil, &tables, &step)
     if tables.calls[id]?.isAnswered == false, user != place.call.caller { tables.answered(id, at: step.now) }
     tables.tellMember(user, in: id, to: listeners, &step) { .memberState($0) }
     if let call = tables.calls[id] {

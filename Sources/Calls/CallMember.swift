@@ -77,10 +77,10 @@ struct CallMember: Equatable, Sendable {
     (isMediaUp, isLost) = (false, false)
   }
 
-  /// Is in the call from now on. What is sent is `media`, or else what the call carries; never video in an audio call.
-  mutating func join(_ media: MediaClass?, carried: MediaClass, at now: Now) {
+  /// Is in the call from now on, or since then. What is sent is `media`, or else what the call carries; never video in an audio call.
+  mutating func join(_ media: MediaClass?, carried: MediaClass, since: Int64? = nil, at now: Now) {
     self.media = carried == .audio ? .audio : media ?? carried
-    (joinedAt, leftAt) = (now.wallMilliseconds, nil)
+    (joinedAt, leftAt) = (since ?? now.wallMilliseconds, nil)
     terms.answered = terms.answered ?? now
   }
 

@@ -8,11 +8,13 @@ extension LiveCall {
   /// The host. A group has one while anybody is in it; other calls have none.
   var host: CallMember? { members.first(where: \.isHost) }
 
-  /// Gives a group a host, if it has none: this user, if they are in it, else who has been in it longest.
+  /// Gives a group a host, if it has none: this user, if they are in it, else who has been in it longest. Who is not back after a
+  /// restart comes last.
   /// - Returns: who is host since then.
   fileprivate mutating func chooseHost(first: String?) -> String? {
     guard isGroup, host == nil else { return nil }
-    let longest = joined.min { ($0.joinedAt ?? .max) < ($1.joinedAt ?? .max) }
+    let present = joined.filter { $0.device != nil }
+    let longest = (present.isEmpty ? joined : present).min { ($0.joinedAt ?? .max) < ($1.joinedAt ?? .max) }
     guard let next = (joined.first { $0.user == first } ?? longest)?.user else { return nil }
     update(next) { $0.isHost = true }
     return next

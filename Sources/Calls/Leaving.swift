@@ -23,14 +23,16 @@ struct Leg {
 
   // MARK: - Begin
 
-  /// The user comes into the call on this device.
-  func begin(on device: DeviceID, _ media: MediaClass?, _ tables: inout Tables, _ step: inout Step) {
+  /// The user comes into the call on this device; who takes up their leg is in it `since` before.
+  func begin(
+    on device: DeviceID, _ media: MediaClass?, since: Int64? = nil, _ tables: inout Tables, _ step: inout Step
+  ) {
     guard let carried = tables.calls[id]?.media else { return }
     let known = tables.devices[device]
     tables.calls.update(user, in: id) { member in
       member.beginLeg(on: device, known?.name)
       member.displayName = known?.displayName ?? member.displayName
-      member.join(media, carried: carried, at: step.now)
+      member.join(media, carried: carried, since: since, at: step.now)
     }
     tables.legs.set(user, id, &step)
     tables.devices.beginLeg(on: device)

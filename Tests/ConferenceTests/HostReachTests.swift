@@ -89,4 +89,26 @@ import Testing
     #expect(kick("a", here.id, by: b, next)?.data.reason == "moderator")
     #expect(kick("c", here.id, by: b, next) == nil)
   }
+
+  @Test func whoTakesUpTheirLegIsInItSinceBefore() throws {
+    let here = try Group(Scene(keeping))
+    let before = try here.scene.get(here.a, here.id).members.map(\.joinedAt)
+    let next = restarted(here, keeping)
+    next.advance(.seconds(1))
+    let (c, b, a) = (
+      comesBack("c", here.id, next), comesBack("b", here.id, next), comesBack("a", here.id, next)
+    )
+    #expect(try next.get(a, here.id).members.map(\.joinedAt) == before)
+    #expect(next.code(a, .call(.hangup(CallHangupParams(callId: here.id)))) == nil)
+    #expect(try next.get(c, here.id).members.filter { $0.role == .host }.map(\.user) == ["b"])
+    #expect(here.moderators(b) == ["b"])
+  }
+
+  @Test func whoIsNotBackFollowsNoHost() throws {
+    let here = try Group(Scene(keeping))
+    let next = restarted(here, keeping)
+    let (a, c) = (comesBack("a", here.id, next), comesBack("c", here.id, next))
+    #expect(next.code(a, .call(.hangup(CallHangupParams(callId: here.id)))) == nil)
+    #expect(try next.get(c, here.id).members.filter { $0.role == .host }.map(\.user) == ["c"])
+  }
 }
