@@ -205,8 +205,13 @@ enum Access {
   /// as the host of a group call. In other calls nobody does.
   static func moderatesByGrant(_ seat: Seat, _ state: ConferenceState) -> Bool {
     guard let room = state.rooms[seat.room], let session = state.sessions[seat.session] else { return false }
+    return moderatesByGrant(session, room)
+  }
+
+  /// The same of a session of the user, on the seat or about to take it.
+  private static func moderatesByGrant(_ session: Session, _ room: Room) -> Bool {
     guard room.isOfCall else { return session.mayModerate(room.name) }
-    return room.host == seat.user || room.host != nil && session.mayModerateCalls
+    return room.host == session.user || room.host != nil && session.mayModerateCalls
   }
 
   /// - Throws: 1005 where moderators alone may write.
@@ -217,10 +222,9 @@ enum Access {
 
   /// Whether a session might write in the place of another one of its user.
   static func mayWrite(_ session: Session, on seat: Seat, _ state: ConferenceState) -> Bool {
-    let room = state.rooms.name(of: seat.room)
-    guard session.rights(in: room).contains(.chat) else { return false }
-    let moderation = state.rooms[seat.room]?.moderation
-    return moderation?.isChatDisabled != true || session.mayModerate(room) || moderation?.roles[seat.user] == .moderator
+    guard let room = state.rooms[seat.room], session.rights(in: room.name).contains(.chat) else { return false }
+    return !room.moderation.isChatDisabled || moderatesByGrant(session, room)
+      || room.moderation.roles[seat.user] == .moderator
   }
 
   /// Whether somebody's tracks of a kind stay muted until a moderator says otherwise.

@@ -111,4 +111,20 @@ import Testing
     #expect(next.code(a, .call(.hangup(CallHangupParams(callId: here.id)))) == nil)
     #expect(try next.get(c, here.id).members.filter { $0.role == .host }.map(\.user) == ["c"])
   }
+
+  // MARK: - Another device
+
+  @Test func aHostKeepsTheirWordsOnAnotherDevice() throws {
+    let here = try Group()
+    #expect(here.moderate(here.a, .disableChat) == nil)
+    for (client, isTaken) in [(here.a, true), (here.b, false)] {
+      let tablet = here.scene.client(client.user, "tablet")
+      let params = CallJoinParams(
+        callId: here.id, takeover: true, resumeToken: client.token, metadata: ["on": "tablet"])
+      #expect(here.scene.code(tablet, .call(.join(params))) == nil)
+      let seat = try here.scene.seat(tablet)
+      #expect(
+        (here.scene.core.state.rooms.seats[seat]?.metadata == ["on": "tablet"]) == isTaken, "hosts alone may write")
+    }
+  }
 }
