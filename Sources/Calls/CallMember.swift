@@ -82,6 +82,7 @@ struct CallMember: Equatable, Sendable {
     self.media = carried == .audio ? .audio : media ?? carried
     (joinedAt, leftAt) = (since ?? now.wallMilliseconds, nil)
     terms.answered = terms.answered ?? now
+    terms.isPutOut = false
   }
 
   /// The leg is over.
@@ -124,6 +125,8 @@ struct MemberTerms: Hashable, Sendable {
   var actorName: String?
   /// Whether they have blocked the one who asked them last, as it was then: they hear nothing of it.
   var isBlocking = false
+  /// A host or an operator has put them out, and they have not been in it since.
+  var isPutOut = false
 
   /// When they answered.
   var answeredAt: Int64? { answered?.wallMilliseconds }

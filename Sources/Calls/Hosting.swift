@@ -42,9 +42,9 @@ extension Switchboard {
   /// The host of a group call; nil for any other.
   public func host(of id: CallID) -> String? { tables.calls[id]?.host?.user }
 
-  /// Whether somebody is in a call, back after a restart or not, or is rung for it.
+  /// Whether somebody is in a call, back after a restart or not, is rung for it, or may come back to it.
   public func holds(_ user: String, in callId: String) -> Bool {
-    tables.calls[CallID(callId)]?[user].map { $0.isJoined || $0.isRinging } ?? false
+    tables.calls[CallID(callId)]?[user].map { $0.isJoined || $0.isRinging || $0.mayComeBack } ?? false
   }
 
   /// Ends a call for everybody, by somebody's wish who may do that.

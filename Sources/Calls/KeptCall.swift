@@ -16,6 +16,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
     private(set) var isOriginal: Bool
     private(set) var actorName: String?
     private(set) var isBlocking: Bool?
+    private(set) var isPutOut: Bool?
 
     init(_ member: CallMember) {
       (user, ring) = (member.user, member.ring?.terms)
@@ -23,6 +24,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
       isOriginal = member.terms.isOriginal
       actorName = member.terms.actorName
       isBlocking = member.terms.isBlocking ? true : nil
+      isPutOut = member.terms.isPutOut ? true : nil
     }
 
     /// Whether nobody was woken for their ring.
@@ -31,7 +33,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
     func terms(at now: Now) -> MemberTerms {
       MemberTerms(
         answered: answeredAt.map { now.back(to: $0) }, isOriginal: isOriginal, actorName: actorName,
-        isBlocking: isSpared)
+        isBlocking: isSpared, isPutOut: isPutOut ?? false)
     }
   }
 

@@ -141,7 +141,7 @@ extension Switchboard {
     return serve(try HangUp(params, place: tables.place(callId, device, at: now)), from: device, at: now)
   }
 
-  /// Ends a call for everybody. The caller may, unless they have been put out, and the host of a group.
+  /// Ends a call for everybody. The caller may, unless they have been put out and not been in it since, and the host of a group.
   /// - Throws: 3001, 3007; 3002 where it is over; 1005 for anybody else.
   public mutating func endForAll(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
@@ -179,7 +179,8 @@ private struct EndForAll: Plan {
   private let place: Place
 
   init(place: Place) throws(ErrorObject) {
-    guard place.user == place.call.caller || place.member.isHost, place.member.state != .removed else {
+    let isPutOut = place.member.terms.isPutOut || place.member.state == .removed
+    guard place.user == place.call.caller && !isPutOut || place.member.isHost else {
       throw ErrorObject(.forbidden, "Only who started a call, or is its host, ends it for all.")
     }
     self.place = place

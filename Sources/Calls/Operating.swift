@@ -17,21 +17,27 @@ extension Switchboard {
     return (effects, call)
   }
 
-  /// Puts somebody out of a call, who may not join it again unless they are invited. Who rings stops ringing. `by` is the host who wants it.
-  /// - Throws: 3001, 3002; 3008 for one who is neither in it nor rung.
+  /// Puts somebody out of a call, who may not join it again unless they are invited. Who rings stops ringing. `by` is the host who wants it:
+  /// they keep out those who are out as well. Of who only lost a right, `isPutOut` is false: their other
+  /// devices go on hearing of it.
+  /// - Throws: 3001, 3002; 3008 for one who is neither in it nor rung, and of a host's for who is no member or was put out before.
   public mutating func remove(
-    _ user: String, from callId: String, by host: String? = nil, at now: Now
+    _ user: String, from callId: String, by host: String? = nil, isPutOut: Bool = true, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     let call = try tables.runningCall(callId, at: now)
-    guard let member = call[user], member.isJoined || member.isRinging else {
+    guard let member = call[user], member.isJoined || member.isRinging || host != nil && member.mayComeBack else {
       throw ErrorObject(.userNotFound, "This user is neither in the call nor rung for it.")
     }
     return move(now) { tables, step in
       if member.isJoined {
         Leg(user, in: call.id).depart(LegEnd(reason: .removed, outcome: .removed, by: host), &tables, &step)
-      } else {
+      } else if member.isRinging {
         Callee(user, in: call.id).withdraw(by: host, &tables, &step)
+      } else {
+        tables.calls.update(user, in: call.id) { ($0.state, $0.reason) = (.removed, .removed) }
+        tables.tellMember(user, in: call.id, by: host, &step) { .memberRemoved($0) }
       }
+      if isPutOut { tables.calls.update(user, in: call.id) { $0.terms.isPutOut = true } }
     }
   }
 

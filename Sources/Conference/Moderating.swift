@@ -13,7 +13,7 @@ enum Moderating {
     let room: Room
     /// The user's seat, where a user is named and there.
     let target: Seat?
-    /// Whether a user is named who is rung for the call whose room it is, or is in it and not back after a restart.
+    /// Whether a user is named who is rung for the call whose room it is, may come back to it, or is in it and not back after a restart.
     let isInCall: Bool
 
     var key: RoomKey { seat.room }

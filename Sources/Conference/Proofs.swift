@@ -135,7 +135,7 @@ enum Proofs {
   private static func endCall(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
     guard let user = core.state.sessions[id]?.user, core.calls.hasLeg(id.device),
       let call = core.calls.current(of: user, at: step.now),
-      let effects = try? core.calls.remove(user, from: call.callId, at: step.now)
+      let effects = try? core.calls.remove(user, from: call.callId, isPutOut: false, at: step.now)
     else { return }
     core.carry(effects, &step)
   }
@@ -146,7 +146,9 @@ enum Proofs {
       let call = core.calls.current(of: user, at: step.now)
     else { return }
     for member in call.members where member.invitedBy == user && member.isBeingRung {
-      guard let effects = try? core.calls.remove(member.user, from: call.callId, at: step.now) else { continue }
+      guard let effects = try? core.calls.remove(member.user, from: call.callId, isPutOut: false, at: step.now) else {
+        continue
+      }
       core.carry(effects, &step)
     }
   }

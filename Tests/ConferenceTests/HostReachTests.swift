@@ -127,4 +127,59 @@ import Testing
         (here.scene.core.state.rooms.seats[seat]?.metadata == ["on": "tablet"]) == isTaken, "hosts alone may write")
     }
   }
+
+  // MARK: - Out
+
+  @Test(arguments: ["invited", "ringing", "declined", "cancelled"]) func whoWasPutOutEndsNothingUntilTheyAreIn(
+    _ how: String
+  ) throws {
+    let here = try Group()
+    let (scene, a, b, c) = (here.scene, here.a, here.b, here.c)
+    #expect(here.moderate(a, .role, user: "b") { $0.role = .moderator } == nil)
+    let end = Request.call(.end(CallParams(callId: here.id)))
+    // The starter is host no more, and has come back.
+    #expect(here.hangUp(a) == nil && here.join(a) == nil)
+    #expect(here.moderate(b, .kick, user: "a") == nil && scene.code(a, end) == .forbidden)
+    _ = try scene.invite(c, here.id, ["a"])
+    switch how {
+    case "ringing": #expect(scene.code(a, .call(.ringing(CallParams(callId: here.id)))) == nil)
+    case "declined": #expect(scene.code(a, .call(.reject(CallRejectParams(callId: here.id)))) == nil)
+    case "cancelled":
+      #expect(scene.code(c, .call(.cancelInvite(CallCancelInviteParams(callId: here.id, users: ["a"])))) == nil)
+    default: break
+    }
+    #expect(scene.code(a, end) == .forbidden)
+    guard how == "ringing" else { return }
+    _ = try scene.accept(a, here.id)
+    #expect(scene.code(a, end) == nil, "who is in it again is its starter again")
+  }
+
+  @Test(arguments: ["left", "declined", "no answer", "lost"]) func aKickKeepsOutWhoIsOut(_ how: String) throws {
+    let here = try Group()
+    let (scene, a) = (here.scene, here.a)
+    var user = here.b
+    switch how {
+    case "left": #expect(here.hangUp(user) == nil)
+    case "lost":
+      scene.cut(user)
+      scene.advance(.seconds(15))
+    default:
+      user = scene.client("e")
+      _ = try scene.invite(a, here.id, ["e"])
+      if how == "declined" {
+        #expect(scene.code(user, .call(.reject(CallRejectParams(callId: here.id)))) == nil)
+      } else {
+        scene.advance(.seconds(60))
+      }
+    }
+    if how == "lost" { user = scene.client("b", "tablet") }
+    here.forget()
+    #expect(here.moderate(a, .kick, user: user.user) == nil)
+    #expect(here.c.takeNames() == [.roomModerated, .memberRemoved])
+    #expect(try scene.get(a, here.id).members.first { $0.user == user.user }?.state == .removed)
+    #expect(here.join(user)?.code == .notInvited)
+    #expect(here.moderate(a, .kick, user: user.user)?.code == .userNotFound, "they are out already")
+    _ = try scene.invite(a, here.id, [user.user])
+    #expect(scene.code(user, .call(.accept(CallAcceptParams(callId: here.id)))) == nil, "an invitation is the way back")
+  }
 }
