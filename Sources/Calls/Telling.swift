@@ -13,9 +13,11 @@ extension Tables {
     return listeners.sorted()
   }
 
-  /// All devices of those who left, declined or missed it, and may still call.
+  /// All devices of those who left, declined or missed it, and may still call. Who was put out hears no more of it.
   func formerDevices(_ call: LiveCall) -> [DeviceID] {
-    call.gone.filter(\.isAware).flatMap { devices.hearing(of: $0.user) }
+    call.gone.filter { $0.isAware && !($0.state == .removed && $0.terms.isPutOut) }.flatMap {
+      devices.hearing(of: $0.user)
+    }
   }
 
   /// Those who are out and yet hear the end: in a group everybody; of two, who left the other with an invitee that rings.

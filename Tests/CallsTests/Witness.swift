@@ -214,8 +214,11 @@ final class Witness {
     return Set(call.joined.values).union(own)
   }
 
+  /// Who was put out hears no more of it.
   private func former(_ call: SeenCall) -> Set<DeviceID> {
-    call.people.filter { $0.value.place == .gone }.keys.reduce(into: []) { $0.formUnion(devices(of: $1)) }
+    call.people.filter { $0.value.place == .gone && $0.value.state != .removed }.keys.reduce(into: []) {
+      $0.formUnion(devices(of: $1))
+    }
   }
 
   /// The devices of who left one of two alone with an invitee that rings.

@@ -154,6 +154,19 @@ import Testing
     #expect(scene.code(a, end) == nil, "who is in it again is its starter again")
   }
 
+  @Test func whoWasPutOutHearsNoMore() throws {
+    let here = try Group()
+    let (scene, a, b) = (here.scene, here.a, here.b)
+    #expect(here.moderate(a, .kick, user: "b") == nil && here.hangUp(here.c) == nil)
+    here.forget()
+    _ = scene.client("e")
+    _ = try scene.invite(a, here.id, ["e"])
+    #expect(b.take().isEmpty)
+    #expect(here.c.takeNames() == [.callInvited], "who left does")
+    #expect(here.moderate(a, .end) == nil)
+    #expect(!b.takeNames().contains(.callEnded) && here.c.takeNames().contains(.callEnded))
+  }
+
   @Test(arguments: ["left", "declined", "no answer", "lost"]) func aKickKeepsOutWhoIsOut(_ how: String) throws {
     let here = try Group()
     let (scene, a) = (here.scene, here.a)
