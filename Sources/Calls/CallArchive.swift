@@ -118,6 +118,14 @@ struct CallArchive: Equatable, Sendable {
     return (page.reversed(), page.startIndex == 0)
   }
 
+  /// The user has come into a call that they had missed.
+  /// - Returns: their record of it, where they had yet to look at it.
+  mutating func see(_ user: String, _ callId: String) -> UserRecord? {
+    guard unseen[user]?.remove(callId) != nil else { return nil }
+    if unseen[user]?.isEmpty == true { unseen[user] = nil }
+    return record(callId, of: user)
+  }
+
   /// Missed calls that the user has not looked at.
   func missed(_ user: String) -> Int { unseen[user]?.count ?? 0 }
 

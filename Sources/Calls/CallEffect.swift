@@ -31,6 +31,8 @@ public enum CallEffect: Equatable, Sendable {
   indirect case webhook(WebhookEvent)
   /// What users have in their lists from now on; a record replaces the user's earlier one of the same call.
   case records([UserRecord])
+  /// A record of a missed call that its user has not missed any more: they are in it.
+  indirect case recordSeen(UserRecord)
   /// A running call as it is to be found after a restart. This and the next only where `rules.keepsCalls`.
   indirect case keepCall(KeptCall)
   /// A call that runs no more.

@@ -36,6 +36,8 @@ struct Leg {
     }
     tables.legs.set(user, id, &step)
     tables.devices.beginLeg(on: device)
+    // Who was rung in vain before has missed nothing any more; their record follows when they leave.
+    if let seen = tables.archive.see(user, id.text) { step.emit(.recordSeen(seen)) }
     awaitMedia(&tables, at: step.now)
   }
 

@@ -143,6 +143,7 @@ extension ConferenceCore {
         if notice.type == .ring { rings.append(notice) } else { step.add(.push(notice)) }
       case .webhook(let event): state.publish(event, &step)
       case .records(let more): records += more
+      case .recordSeen(let record): changes.append(.record(KeptRecord(entry: record, isUnseen: false)))
       case .keepCall(let call): changes.append(.call(call))
       case .forgetCall(let call): changes += [.forgetCall(call.text), .forgetRoom(CallRoom.name(call.text))]
       case .tombstone(let call): changes.append(.tombstone(call))
@@ -221,8 +222,8 @@ extension CallEffect {
   fileprivate var givesSeat: Bool {
     switch self {
     case .seat, .moveSeat: true
-    case .tell, .ring, .reply, .unseat, .closeRoom, .setMedia, .setHost, .push, .webhook, .records, .keepCall,
-      .forgetCall, .tombstone, .keepBlock, .count:
+    case .tell, .ring, .reply, .unseat, .closeRoom, .setMedia, .setHost, .push, .webhook, .records, .recordSeen,
+      .keepCall, .forgetCall, .tombstone, .keepBlock, .count:
       false
     }
   }

@@ -287,7 +287,7 @@ final class Board {
       case .closeRoom(let call, _):
         shown += seats.filter { $0.value == call }.map { ($0.key, $0.value) }
         seats = seats.filter { $0.value != call }
-      case .setMedia, .setHost: break
+      case .setMedia, .setHost, .recordSeen: break
       case .push(let notice):
         pushes.append(notice)
         step.pushes.append(notice)

@@ -195,4 +195,21 @@ import Testing
     _ = try scene.invite(a, here.id, [user.user])
     #expect(scene.code(user, .call(.accept(CallAcceptParams(callId: here.id)))) == nil, "an invitation is the way back")
   }
+
+  // MARK: - Rung in vain
+
+  @Test func whoComesInAfterAllHasMissedNothing() throws {
+    let here = try Group(Scene(keeping))
+    let e = here.scene.client("e")
+    _ = try here.scene.invite(here.a, here.id, ["e"])
+    here.scene.advance(.seconds(60))
+    #expect(here.scene.core.calls.missed("e") == 1)
+    _ = try here.scene.invite(here.a, here.id, ["e"])
+    _ = try here.scene.accept(e, here.id)
+    #expect(here.scene.core.calls.missed("e") == 0)
+    let kept = here.scene.stores.flatMap(\.1).compactMap {
+      if case .record(let record) = $0, record.entry.user == "e" { record.isUnseen } else { nil }
+    }
+    #expect(kept == [true, false], "nor after a crash")
+  }
 }
