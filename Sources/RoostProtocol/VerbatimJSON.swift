@@ -52,6 +52,8 @@ extension VerbatimJSON {
       case UInt8(ascii: "\""):
         let rest = bytes[(place + 1)...]
         if rest.starts(with: "push\"".utf8) || rest.starts(with: "extra\"".utf8) { return true }
+      // Foundation takes UTF-16 for JSON as well; the grammar refuses it.
+      case 0: return true
       // A name may be written with escapes.
       case UInt8(ascii: "\\"): if bytes[place + 1] == UInt8(ascii: "u") { return true }
       default: break
@@ -60,15 +62,16 @@ extension VerbatimJSON {
     return false
   }
 
-  /// A decoder's input with such fields as marked strings. What is no JSON goes through as it is, for the decoder to refuse; `null` too,
-  /// which is as if it were absent.
+  /// A decoder's input with such fields as marked strings. `null` goes through as it is, which is as if it were absent.
   /// - Parameter hasPush: whether `push` is one of them. In frames to clients it says whether phones were woken.
-  static func lift(_ bytes: [UInt8], hasPush: Bool = true) -> [UInt8] {
+  /// - Throws: `DecodingError` where such a field may be in it and all of it is not one value: Foundation takes more than the grammar
+  ///   (a comma behind the last element, a byte order mark), and what follows would go through a decoder.
+  static func lift(_ bytes: [UInt8], hasPush: Bool = true) throws -> [UInt8] {
     guard mayHold(bytes) else { return bytes }
     var lifted: [UInt8] = []
     var copied = 0
     var text = JSONGrammar(bytes)
-    text.findFields { name in
+    let isWhole = text.findFields { name in
       if opaque.contains(name) { return .skip }
       return name == extra || hasPush && name == push ? .take : .enter
     } found: { range in
@@ -79,6 +82,9 @@ extension VerbatimJSON {
       lifted += bytes[copied..<range.lowerBound]
       lifted += string.bytes
       copied = range.upperBound
+    }
+    guard isWhole else {
+      throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "This is no JSON."))
     }
     return copied == 0 ? bytes : lifted + bytes[copied...]
   }
@@ -107,16 +113,16 @@ struct JSONGrammar {
   /// Whether all of it is one value.
   static func isValue(_ bytes: [UInt8]) -> Bool {
     var text = JSONGrammar(bytes)
-    text.blanks()
-    guard text.value(depth: 0, isOpen: false, { _ in .skip }, { _ in }) else { return false }
-    text.blanks()
-    return text.place == bytes.count
+    return text.findFields({ _ in .skip }, found: { _ in })
   }
 
   /// Finds fields by their names, and says where the values are that are to be taken.
-  mutating func findFields(_ step: ([UInt8]) -> Step, found: (Range<Int>) -> Void) {
+  /// - Returns: whether all of it is one value.
+  mutating func findFields(_ step: ([UInt8]) -> Step, found: (Range<Int>) -> Void) -> Bool {
     blanks()
-    _ = value(depth: 0, isOpen: true, step, found)
+    guard value(depth: 0, isOpen: true, step, found) else { return false }
+    blanks()
+    return place == bytes.count
   }
 
   private var next: UInt8? { place < bytes.count ? bytes[place] : nil }

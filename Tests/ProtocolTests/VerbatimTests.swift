@@ -82,6 +82,34 @@ import Testing
     }
   }
 
+  /// What Foundation takes beyond the grammar switches nothing off: the frame is refused.
+  @Test(arguments: [
+    (#""to":["b",],"#, ""), (#""to":["b"],"x":[1,],"#, ""), ("", ","), (#""metadata":{"a":[[],]},"#, ""),
+  ]) func aFrameThatIsNoJSONIsAParseError(_ before: String, _ after: String) {
+    let json =
+      #"{"jsonrpc":"2.0","id":1,"method":"call.start","params":{"kind":"group",\#(before)"extra":{"n":12345678901234567890123,"v":1.0}\#(after)}}"#
+    let frames = [Array(json.utf8), [0xef, 0xbb, 0xbf] + Array(json.utf8)]
+    for frame in frames { #expect(code(frame) == .parseError, "\(frame.first ?? 0)") }
+  }
+
+  @Test func anotherEncodingIsAParseError() {
+    let json =
+      #"{"jsonrpc":"2.0","id":1,"method":"call.start","params":{"to":["b"],"kind":"group","media":"audio","extra":1.0}}"#
+    #expect(code(Array(json.utf8)) == nil)
+    for isLittle in [true, false] {
+      let frame = json.utf16.flatMap {
+        isLittle ? [UInt8($0 & 255), UInt8($0 >> 8)] : [UInt8($0 >> 8), UInt8($0 & 255)]
+      }
+      #expect(code(frame) == .parseError)
+      #expect(code((isLittle ? [0xff, 0xfe] : [0xfe, 0xff]) + frame) == .parseError)
+    }
+    #expect(code([0xef, 0xbb, 0xbf] + Array(json.utf8)) == .parseError)
+  }
+
+  private func code(_ frame: [UInt8]) -> ErrorCode? {
+    if case .invalid(_, _, let error) = ClientFrame.decode(frame) { error.code } else { nil }
+  }
+
   /// The mark is in nothing that leaves the process, and a string that looks like one is a string.
   @Test func nobodyWritesWhatIsTakenForKeptText() throws {
     let bytes = try ClientFrame.encode(.call(.start(params(start(#"{"a":1}"#)))), id: .number(1))
