@@ -1,9 +1,10 @@
 """Calls between people in browsers, from the ring to the end: one, several, at once, out of a room, with another browser."""
 
-from calls import SOUNDING, outgoing
+from calls import SOUNDING, invite, outgoing
 from firefox import FirefoxPerson
 from people import eventually
 from playwright.sync_api import expect
+from test_moderation import button, does, hears, is_muted, people
 from upgrade import CONNECTIONS
 
 # Every device that the page opens.
@@ -156,3 +157,25 @@ def test_answering_in_a_room_leaves_it_and_keeps_the_camera(online, person, room
     assert ben.page.evaluate(camera) == before
     ben.page.locator("#leave").click()
     expect(anna.page.locator("#phone-status")).to_have_text("Ben hung up.")
+
+
+def test_who_hosts_a_group_has_the_menus_of_a_moderator(online):
+    """The caller of two who become a group, and then who has been in it longest: both see it on the page that they have open."""
+    anna, ben, cleo = online("Anna", "Ben", "Cleo")
+    anna.call("ben")
+    ben.answer()
+    anna.sees("Ben")
+    expect(button(anna, "People")).to_be_hidden()
+    invite(anna, "cleo")
+    cleo.answer()
+    ben.sees("Cleo")
+    people(anna)
+    does(anna, "Mute", "Cleo")
+    hears(cleo, "Anna muted you.")
+    is_muted(ben, "Cleo")
+    expect(button(ben, "People")).to_be_hidden()
+    anna.press("Escape")
+    anna.page.locator("#leave").click()
+    people(ben)
+    does(ben, "Remove", "Cleo")
+    expect(cleo.page.locator("#lobby")).to_be_visible()
