@@ -30,6 +30,11 @@ struct Aftermath {
 
   private var running: Set<String> { Set(calls.values.filter { $0.state != .ended }.map(\.callId)) }
 
+  /// Whether a user is in a call.
+  func isIn(_ user: String, _ call: String) -> Bool {
+    calls[call]?.members.contains { $0.user == user && $0.state.isJoined } ?? false
+  }
+
   /// All that a user has in his list.
   private func history(of session: RoostSession) async throws -> [String: CallRecord] {
     var found: [String: CallRecord] = [:]
