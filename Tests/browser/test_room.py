@@ -21,7 +21,7 @@ def test_three_see_and_hear_each_other_and_a_fourth_is_refused_unnoticed(person)
 
     for one in three:
         one.page.evaluate("window.heard = []; window.roost.client.addEventListener('notification', "
-                          "({detail}) => detail.method !== 'room.activeSpeakers' && window.heard.push(detail.method))")
+                          "({detail}) => detail.method !== 'room.activeSpeakers' && window.heard.push([detail.method, detail.params]))")
     dora = person("Dora").open("demo")
     dora.page.locator("#join").click()
     expect(dora.page.locator("#join-error")).to_have_text("Room is full: 3 of 3 seats are taken.")
