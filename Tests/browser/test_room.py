@@ -20,8 +20,14 @@ def test_three_see_and_hear_each_other_and_a_fourth_is_refused_unnoticed(person)
                 one.hears(other.name)
 
     for one in three:
-        one.page.evaluate("window.heard = []; window.roost.client.addEventListener('notification', "
-                          "({detail}) => detail.method !== 'room.activeSpeakers' && window.heard.push([detail.method, detail.params]))")
+        # What a busy machine makes of its own line is nothing that somebody else has caused.
+        one.page.evaluate("""() => {
+          window.heard = [];
+          window.roost.client.addEventListener("notification", ({ detail: { method, params } }) => {
+            const isOfTheLine = method.startsWith("subscription.") && params.reason !== "no_media";
+            if (method !== "room.activeSpeakers" && !isOfTheLine) window.heard.push([method, params]);
+          });
+        }""")
     dora = person("Dora").open("demo")
     dora.page.locator("#join").click()
     expect(dora.page.locator("#join-error")).to_have_text("Room is full: 3 of 3 seats are taken.")
