@@ -9,7 +9,7 @@ import STUN
 ///
 /// A new address becomes the selected one by an authentic check with USE-CANDIDATE. Of a peer that nominates once for all (`ice2`) or
 /// anew as it likes (`renomination`) the latest counts. Any other may nominate all that it checks (aggressive nomination, RFC 5245
-/// §8.1.1.2): of these the one of the highest PRIORITY, until a check without USE-CANDIDATE shows that it chooses. Before the first
+/// §8.1.1.2): of these the one of the highest PRIORITY, until it nominates another again, and the selected one no more. Before the first
 /// one media may go where the DTLS handshake came about (`begin`).
 public struct ICELiteAgent: ~Copyable {
   /// What a reply buffer must hold at least.
@@ -31,8 +31,8 @@ public struct ICELiteAgent: ~Copyable {
   public var consentTimeout: TimeDelta
   /// Whether the peer may nominate what it does not mean to use.
   private var nominatesAll = false
-  /// Whether a check with these credentials came without USE-CANDIDATE: an agent that nominates all has it in each.
-  private var chooses = false
+  /// Where a path of a lower priority was nominated, and the selected one has not been since. An agent that nominates all goes on with both.
+  private var wished: SocketAddress?
   /// PRIORITY of the check that nominated the selected address.
   private var selectedPriority: UInt32 = 0
   private var current: ICEGeneration
@@ -213,7 +213,7 @@ public struct ICELiteAgent: ~Copyable {
     if view.iceControlled != nil { return refuse(view, 487, .roleConflict, isAuthentic: true, &reply) }
     guard let length = accept(view, source, &reply) else { return .ignored(.noRoom) }
     if source == selected && !isCopy { freshness.note(within: consentTimeout, at: now) }
-    return .reply(length: length, note(source, view, at: now))
+    return .reply(length: length, note(source, view, isCopy: isCopy, at: now))
   }
 
   /// Whether the message is for the pending generation (true) or the current one (false); nil when for neither.
@@ -228,14 +228,15 @@ public struct ICELiteAgent: ~Copyable {
     current = generation
     freshness = ConsentFreshness()
     selectedPriority = 0
-    chooses = false
+    wished = nil
     validated.removeAll(keepingCapacity: true)
   }
 
   /// Remembers an authentic check and says what it changes.
-  private mutating func note(_ source: SocketAddress, _ view: MessageView, at now: Instant) -> ICEEvent? {
+  private mutating func note(
+    _ source: SocketAddress, _ view: MessageView, isCopy: Bool, at now: Instant
+  ) -> ICEEvent? {
     remember(source, at: now)
-    if !view.useCandidate { chooses = true }
     let priority = view.priority ?? 0
     guard let old = selected else {
       guard view.useCandidate || hasExpired else { return nil }
@@ -244,12 +245,14 @@ public struct ICELiteAgent: ~Copyable {
     }
     if source == old {
       lastHeard = now
-      if view.useCandidate { selectedPriority = priority }
+      if view.useCandidate { (selectedPriority, wished) = (priority, nil) }
       return nil
     }
-    let isNominated = view.useCandidate && (!nominatesAll || chooses || priority >= selectedPriority)
+    let isNominated =
+      view.useCandidate && (!nominatesAll || priority >= selectedPriority || wished == source && !isCopy)
+    if view.useCandidate { wished = source }
     guard isNominated || isStale(at: now) else { return nil }
-    selectedPriority = priority
+    (selectedPriority, wished) = (priority, nil)
     return move(from: old, to: source, at: now)
   }
 
