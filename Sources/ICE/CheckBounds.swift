@@ -55,13 +55,13 @@ struct CheckBounds {
     return pace.admits(isCopy: true, at: now) || !isCopy(id)
   }
 
-  /// A check was authentic. False where there is no room for it.
-  mutating func take(_ id: TransactionID, isKnown: Bool, at now: Instant) -> Bool {
-    guard admits(id, isKnown: isKnown, at: now) else { return false }
+  /// A check was authentic. Whether it is a copy of one that has come before; nil where there is no room for it.
+  mutating func take(_ id: TransactionID, isKnown: Bool, at now: Instant) -> Bool? {
+    guard admits(id, isKnown: isKnown, at: now) else { return nil }
     let isCopy = isCopy(id)
     if isKnown { known.take(isCopy: isCopy, at: now) } else { new.take(isCopy: isCopy, at: now) }
     if !isCopy { remember(id) }
-    return true
+    return isCopy
   }
 
   private mutating func remember(_ id: TransactionID) {
@@ -71,6 +71,5 @@ struct CheckBounds {
     next = (next + 1) % Self.remembered
   }
 
-  /// Whether such a check has come before.
-  func isCopy(_ id: TransactionID) -> Bool { transactions.contains(UInt32(truncatingIfNeeded: id.low)) }
+  private func isCopy(_ id: TransactionID) -> Bool { transactions.contains(UInt32(truncatingIfNeeded: id.low)) }
 }

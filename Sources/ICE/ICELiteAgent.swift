@@ -204,9 +204,12 @@ public struct ICELiteAgent: ~Copyable {
       return answersAll ? refuse(view, 401, .wrongIntegrity, isAuthentic: false, &reply) : .ignored(.wrongIntegrity)
     }
     if isNew { adoptPending() }
-    let isCopy = !refreshesConsent && current.bounds?.isCopy(view.transactionID) == true
-    guard current.bounds?.take(view.transactionID, isKnown: isKnown, at: now) != false else {
-      return .ignored(.overRate)
+    var isCopy = false
+    if current.bounds != nil {
+      guard let known = current.bounds?.take(view.transactionID, isKnown: isKnown, at: now) else {
+        return .ignored(.overRate)
+      }
+      isCopy = known
     }
     if view.unknown.count > 0 { return refuse(view, 420, .unknownAttribute, isAuthentic: true, &reply) }
     // A lite agent has no tie-breaker to win with: its peer must take the controlling role (RFC 8445 §7.3.1.1).

@@ -68,13 +68,27 @@ import Testing
     relay.id = TransactionID(high: 1, low: 3)
     #expect(try agent.take(relay, from: away, at: seconds(3)).event == .moved(from: home, to: away))
     #expect(agent.selected == away)
+    // Nor does a copy once the client has shown that it refreshes consent.
+    for second in 4...9 {
+      relay.id = TransactionID(high: 2, low: UInt64(second))
+      _ = try agent.take(relay, from: away, at: seconds(Double(second)))
+    }
+    let isKept = agent.refreshesConsent
+    #expect(isKept)
+    (host.nominates, host.priority, host.id) = (true, 1, TransactionID(high: 3, low: 101))
+    for _ in 0..<3 { #expect(try agent.take(host, from: home, at: seconds(9.5)).event == nil) }
+    host.id = TransactionID(high: 3, low: 102)
+    #expect(try agent.take(host, from: home, at: seconds(9.5)).event == .moved(from: away, to: home))
+    relay.id = TransactionID(high: 3, low: 103)
+    #expect(try agent.take(relay, from: away, at: seconds(9.5)).event == .moved(from: home, to: away))
+    host.priority = 2_130_706_431
     // Whoever comes with new credentials is judged anew.
     agent.restart(local: ICECredentials(ufrag: "serv2", password: server.password))
     agent.setRemote(ufrag: client.ufrag, nominatesAll: true)
     (host.username, relay.username) = ("serv2:clnt", "serv2:clnt")
     host.nominates = true
-    #expect(try agent.take(host, from: home, at: seconds(4)).event == .moved(from: away, to: home))
-    #expect(try agent.take(relay, from: away, at: seconds(5)).event == nil)
+    #expect(try agent.take(host, from: home, at: seconds(10)).event == .moved(from: away, to: home))
+    #expect(try agent.take(relay, from: away, at: seconds(11)).event == nil)
   }
 
   /// FFmpeg's WHIP muxer sends neither PRIORITY nor ICE-CONTROLLING. A lite agent needs neither of them.
