@@ -28,17 +28,18 @@ extension Forwarder {
     return Demultiplexer.confirm(known, view, extensions, bytes, &routes, &self, at: now)
   }
 
+  /// Whether a stream may have its place: nobody has it, or who has it is silent. Repairs always may.
+  fileprivate func admits(_ route: IncomingRoute, silent silence: TimeDelta, at now: Instant) -> Bool {
+    route.isRetransmission || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, silent: silence, at: now)
+  }
+
   /// Takes a new SSRC for an encoding. One that takes another's place begins with numbers and a clock of its own, and so
   /// does what receivers are sent of it.
   mutating func adopt(
     _ route: IncomingRoute, into routes: inout Routes, silent silence: TimeDelta = Encoding.takeOverSilence,
     at now: Instant
   ) -> Bool {
-    guard
-      route.isRetransmission
-        || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, silent: silence, at: now),
-      routes.addIncoming(route)
-    else { return false }
+    guard admits(route, silent: silence, at: now), routes.addIncoming(route) else { return false }
     guard !route.isRetransmission, encodings[route.encoding].encoding.follow(ssrc: route.ssrc) else { return true }
     routes.dropRepairs(of: route.encoding, except: encodings[route.encoding].encoding.rtxSSRC)
     encodings[route.encoding].mutedUntil = .min
@@ -55,9 +56,9 @@ extension Forwarder {
 
 /// Finds tracks for packets whose SSRC says nothing, or says otherwise than their tags.
 enum Demultiplexer {
-  /// A line that has a packet's payload type.
-  private struct Candidate {
-    var line: LineRoute
+  /// A line that has a packet's payload type, by its position.
+  private struct Place {
+    var line: Int
     var isRetransmission: Bool
   }
 
@@ -88,11 +89,8 @@ enum Demultiplexer {
     guard
       let named = named(view, tags, bytes, routes, forwarder), named.encoding != known.encoding
     else { return known }
-    guard
-      named.isRetransmission
-        || forwarder.encodings[named.encoding].encoding.admits(
-          ssrc: named.ssrc, silent: Encoding.takeOverSilence, at: now)
-    else { return nil }
+    // Before the old place is given up.
+    guard forwarder.admits(named, silent: Encoding.takeOverSilence, at: now) else { return nil }
     routes.forget(known.ssrc)
     if !known.isRetransmission { forwarder.encodings[known.encoding].encoding.moved(from: known.ssrc) }
     return forwarder.adopt(named, into: &routes, at: now) ? named : nil
@@ -135,29 +133,36 @@ enum Demultiplexer {
     return found
   }
 
-  /// The place of a packet that says nothing but its payload type.
+  /// The place of a packet that says nothing but its payload type. Nothing is allocated: a stream that finds none asks with each packet.
   private static func guess(
     _ view: PacketView, _ routes: Routes, _ forwarder: borrowing Forwarder, at now: Instant
   ) -> IncomingRoute? {
-    var candidates: [Candidate] = []
-    for line in routes.lines {
+    let since = routes.stray.since
+    // All lines that have the payload type, and those of them that have been silent since this stream came.
+    var (lines, silent) = (0, 0)
+    var (only, quiet) = (Place?.none, Place?.none)
+    for (index, line) in routes.lines.enumerated() {
       guard let (_, format) = forwarder.producers[line.producer].payloads.codec(view.payloadType) else { continue }
-      candidates.append(Candidate(line: line, isRetransmission: format == .retransmission))
+      let place = Place(line: index, isRetransmission: format == .retransmission)
+      (lines, only) = (lines + 1, place)
+      guard !place.isRetransmission, !hasGoneOn(line, since: since, forwarder) else { continue }
+      (silent, quiet) = (silent + 1, place)
     }
     // On several lines: where all the others have gone on since this stream came, it is none of theirs.
-    if candidates.count > 1 {
-      guard routes.stray.ssrc == view.ssrc, now - routes.stray.since >= Forwarder.guessSilence else { return nil }
-      candidates.removeAll { candidate in
-        candidate.isRetransmission
-          || candidate.line.encodings.contains {
-            forwarder.encodings[$0.encoding].encoding.hasArrived(since: routes.stray.since)
-          }
-      }
+    if lines > 1 {
+      guard silent == 1, routes.stray.ssrc == view.ssrc, now - since >= Forwarder.guessSilence else { return nil }
+      only = quiet
     }
-    guard candidates.count == 1, let line = candidates.first?.line, let only = candidates.first else { return nil }
+    guard let only else { return nil }
+    let line = routes.lines[only.line]
     guard let encoding = open(line, isRetransmission: only.isRetransmission, forwarder, at: now) else { return nil }
     return IncomingRoute(
       ssrc: view.ssrc, encoding: encoding, isRetransmission: only.isRetransmission, counts: IntakeClass(line.kind))
+  }
+
+  private static func hasGoneOn(_ line: LineRoute, since: Instant, _ forwarder: borrowing Forwarder) -> Bool {
+    for row in line.encodings where forwarder.encodings[row.encoding].encoding.hasArrived(since: since) { return true }
+    return false
   }
 
   /// The encoding of a line that may be an unnamed stream's. Of several without names any that is silent will do, for what they are
@@ -167,11 +172,13 @@ enum Demultiplexer {
   ) -> EncodingID? {
     if line.encodings.count == 1 { return line.encodings.first?.encoding }
     if isRetransmission { return nil }
-    let silent = line.encodings.filter { row in
-      !forwarder.encodings[row.encoding].encoding.hasArrived(since: now - Forwarder.guessSilence)
+    var (first, silent) = (Int?.none, 0)
+    for (index, row) in line.encodings.enumerated()
+    where !forwarder.encodings[row.encoding].encoding.hasArrived(since: now - Forwarder.guessSilence) {
+      (first, silent) = (first ?? index, silent + 1)
     }
-    guard let first = silent.first else { return nil }
-    return first.rid.isEmpty || silent.count == 1 ? first.encoding : nil
+    guard let first else { return nil }
+    return line.encodings[first].rid.isEmpty || silent == 1 ? line.encodings[first].encoding : nil
   }
 
   /// Why a packet finds no track, and whether that is to be told. Not of retransmissions, nor of what an ended track goes on sending.
