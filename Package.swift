@@ -224,7 +224,7 @@ let package = Package(
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
-    tests("TokensTests", ["Tokens", "RoostProtocol"]),
+    tests("TokensTests", ["Basics", "Tokens", "RoostProtocol"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),

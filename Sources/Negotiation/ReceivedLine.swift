@@ -1,5 +1,6 @@
 // What the server takes of one offered media line: codecs, feedback, extensions, layers, and the answer that says so.
 
+import Basics
 import RTP
 import SDP
 
@@ -9,7 +10,8 @@ struct ReceivedLine {
   /// The answer's line, without direction and transport.
   let answer: MediaDescription
 
-  /// Nil when no codec of the line is one the server takes. `paused`: layers that the server has asked for a pause of. What clashes with other lines of the `bundle` is left out.
+  /// Nil when no codec of the line is one the server takes. `paused`: layers that the server has asked for a pause of. What clashes with
+  /// other lines of the `bundle` is left out.
   init?(
     _ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription,
     paused: Set<String>, _ bundle: inout BundleClaims
@@ -62,7 +64,9 @@ extension ReceivedLine {
       }
       var (sets, bytes) = ([[UInt8]](), 0)
       for text in said.utf8.split(separator: UInt8(ascii: ",")).prefix(mostSets) {
-        guard let unit = Base64.decode(text), !unit.isEmpty, bytes + unit.count <= mostSetBytes else { continue }
+        guard let unit = Base64.standard.decode(text.prefix { $0 != UInt8(ascii: "=") }), !unit.isEmpty,
+          bytes + unit.count <= mostSetBytes
+        else { continue }
         sets.append(unit)
         bytes += unit.count
       }

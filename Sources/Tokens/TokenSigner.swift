@@ -1,5 +1,6 @@
 // Makes tokens, as an issuer does: for `roost token` and for tests.
 
+import Basics
 import Crypto
 import RoostProtocol
 
@@ -34,9 +35,9 @@ public struct TokenSigner: Sendable {
 
   /// A token of any two texts.
   package func sign(header: [UInt8], payload: [UInt8]) throws -> String {
-    let message = Base64URL.encode(header) + [UInt8(ascii: ".")] + Base64URL.encode(payload)
+    let message = Base64.url.encode(header) + [UInt8(ascii: ".")] + Base64.url.encode(payload)
     let signature = try signature(of: message)
-    return String(decoding: message + [UInt8(ascii: ".")] + Base64URL.encode(signature), as: UTF8.self)
+    return String(decoding: message + [UInt8(ascii: ".")] + Base64.url.encode(signature), as: UTF8.self)
   }
 
   private func signature(of message: [UInt8]) throws -> [UInt8] {

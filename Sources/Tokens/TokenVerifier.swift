@@ -44,8 +44,8 @@ public struct TokenVerifier: Sendable {
     let text = Array(token.utf8)
     guard text.count <= ProtocolLimits.tokenBytes else { throw .tooLong }
     let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-      let signature = Base64URL.decode(parts[2]), header.count <= Self.headerBytes
+    guard parts.count == 3, let header = Base64.url.decode(parts[0]), let payload = Base64.url.decode(parts[1]),
+      let signature = Base64.url.decode(parts[2]), header.count <= Self.headerBytes
     else { throw .malformed }
     let key = try key(of: header)
     guard key.isValid(signature, of: Array(text[..<parts[1].endIndex])) else { throw .signature }

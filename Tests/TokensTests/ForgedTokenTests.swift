@@ -1,5 +1,6 @@
 // Tokens that are not to be believed, each with the reason why (RFC 8725). Next to each attack stands what would be believed.
 
+import Basics
 import RoostProtocol
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     }
   }
 
-  private func base64(_ text: String) -> String { String(decoding: Base64URL.encode(Array(text.utf8)), as: UTF8.self) }
+  private func base64(_ text: String) -> String { String(decoding: Base64.url.encode(Array(text.utf8)), as: UTF8.self) }
 
   @Test func theTokenThatAllAreMadeOfIsBelieved() throws { #expect(try objection(token(claims())) == nil) }
 
@@ -171,7 +172,7 @@ import Testing
     let text = try named.sign(TokenClaims(user: "ben", grants: [], expiresAt: now + 1000))
     #expect(try objection(text) == nil)
     #expect(
-      text.split(separator: ".").first.map { Base64URL.decode(Array($0.utf8)[...]) }
+      text.split(separator: ".").first.map { Base64.url.decode(Array($0.utf8)[...]) }
         == Array(#"{"alg":"Ed25519","typ":"JWT","kid":"ed"}"#.utf8))
   }
 

@@ -1,5 +1,6 @@
 // Tokens as they are meant: made, read, and what they say.
 
+import Basics
 import RoostProtocol
 import Testing
 
@@ -30,7 +31,7 @@ import Testing
       "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
     let text =
       "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    let secret = try #require(Base64URL.decode(Array(key.utf8)[...]))
+    let secret = try #require(Base64.url.decode(Array(key.utf8)[...]))
     let verifier = TokenVerifier(keys: [try TokenKey(id: nil, secret: secret)])
     #expect(throws: TokenError.claim("sub")) { try verifier.verify(text, at: 1_300_819_000_000) }
     let wrong = TokenVerifier(keys: [try TokenKey(id: nil, secret: Array(secret.dropLast()))])
@@ -154,11 +155,11 @@ import Testing
   @Test func base64IsReadStrictly() {
     for length in 0..<70 {
       let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
-      #expect(Base64URL.decode(Base64URL.encode(bytes)[...]) == bytes)
+      #expect(Base64.url.decode(Base64.url.encode(bytes)[...]) == bytes)
     }
-    #expect(String(decoding: Base64URL.encode([0xfb, 0xff]), as: UTF8.self) == "-_8")
+    #expect(String(decoding: Base64.url.encode([0xfb, 0xff]), as: UTF8.self) == "-_8")
     for wrong in ["A", "AA=", "AA==", "A+A", "A/A", "A A", "AAAA\n", "AB", "AAB", "\u{c5}A"] {
-      #expect(Base64URL.decode(Array(wrong.utf8)[...]) == nil, "\(wrong)")
+      #expect(Base64.url.decode(Array(wrong.utf8)[...]) == nil, "\(wrong)")
     }
   }
 }
