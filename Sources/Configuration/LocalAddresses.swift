@@ -75,13 +75,17 @@ extension ServerConfiguration.Media {
 }
 
 extension ServerConfiguration.Media {
-  /// What one entry of `advertise` stands for: itself, or what `resolve` says of its name, of families that media is bound to.
-  public func addresses(
-    of entry: Advertised, bound: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
-  ) -> [SocketAddress] {
-    if let address = entry.address { return [address] }
-    return resolve(entry.host).filter { found in bound.contains { $0.isIPv4 == found.isIPv4 } }
-      .map { SocketAddress(high: $0.high, low: $0.low, port: entry.port ?? 0) }
+  /// What each entry of `advertise` stands for: itself, or what `resolve` says of its name, of families that media is bound to. Each name
+  /// is looked up once. Nothing, where there is no such address.
+  public func advertised(
+    interfaces: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
+  ) -> [(entry: Advertised, addresses: [SocketAddress])] {
+    let bound = bindAddresses(interfaces: interfaces)
+    return advertise.map { entry in
+      if let address = entry.address { return (entry, [address]) }
+      let found = resolve(entry.host).filter { found in bound.contains { $0.isIPv4 == found.isIPv4 } }
+      return (entry, found.map { SocketAddress(high: $0.high, low: $0.low, port: entry.port ?? 0) })
+    }
   }
 }
 
@@ -92,10 +96,10 @@ extension ServerConfiguration {
   public func advertisedAddresses(
     interfaces: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
   ) -> [SocketAddress] {
-    let bound = media.bindAddresses(interfaces: interfaces)
     if !media.advertise.isEmpty {
-      return media.advertise.flatMap { media.addresses(of: $0, bound: bound, resolve: resolve) }
+      return media.advertised(interfaces: interfaces, resolve: resolve).flatMap(\.addresses)
     }
+    let bound = media.bindAddresses(interfaces: interfaces)
     let remote = bound.filter { !$0.isLoopback }
     return listen.address.isLoopback || remote.isEmpty ? bound : remote
   }

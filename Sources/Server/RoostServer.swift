@@ -247,17 +247,13 @@ public final class RoostServer: Sendable {
   private static func advertised(_ configuration: ServerConfiguration) throws(StartError) -> [SocketAddress] {
     let (media, interfaces) = (configuration.media, interfaceAddresses())
     guard !media.advertise.isEmpty else { return configuration.advertisedAddresses(interfaces: interfaces) }
-    var told: [SocketAddress] = []
-    for entry in media.advertise {
-      let found = media.addresses(of: entry, bound: media.bindAddresses(interfaces: interfaces))
-      guard !found.isEmpty else {
-        throw StartError(
-          "\(entry.host) stands for no address of a family that media.addresses has; a resolver must know it",
-          key: "media.advertise")
-      }
-      told += found
+    let told = media.advertised(interfaces: interfaces)
+    if let nameless = told.first(where: { $0.addresses.isEmpty }) {
+      throw StartError(
+        "\(nameless.entry.host) stands for no address of a family that media.addresses has; a resolver must know it",
+        key: "media.advertise")
     }
-    return told
+    return told.flatMap(\.addresses)
   }
 
   /// ICE candidates of a worker: every advertised address, with the port that is told for it, or that of the socket of its family.

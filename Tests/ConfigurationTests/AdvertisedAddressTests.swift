@@ -68,9 +68,11 @@ import Testing
 
   /// Media is bound to IPv4: a name of IPv6 addresses stands for none, and the server says so instead of starting.
   @Test func aNameOfAnotherFamilyStandsForNothing() throws {
-    let media = ServerConfiguration.Media()
-    let entry = try #require(Advertised(text: "six.example"))
-    #expect(media.addresses(of: entry, bound: addresses("192.0.2.1")) { _ in addresses("2001:db8::1") } == [])
+    var media = ServerConfiguration.Media()
+    media.addresses = addresses("0.0.0.0")
+    media.advertise = [try #require(Advertised(text: "six.example"))]
+    let told = media.advertised(interfaces: addresses("192.0.2.1")) { _ in addresses("2001:db8::1") }
+    #expect(told.map(\.addresses) == [[]])
   }
 
   /// Apps made of web pages, pages of files, and all names below one.

@@ -81,22 +81,25 @@ private func receiveAll(_ descriptor: Int32) -> [clinux_datagram] {
 func advertisedAddresses(
   _ configuration: ServerConfiguration, interfaces: [SocketAddress], resolve: (String) -> [SocketAddress] = resolve
 ) -> [Finding] {
-  let nameless = configuration.media.advertise.filter { $0.address == nil && resolve($0.host).isEmpty }
+  let advertised = configuration.media.advertised(interfaces: interfaces, resolve: resolve)
+  let nameless = advertised.filter(\.addresses.isEmpty)
   guard nameless.isEmpty else {
     return nameless.map {
       .failure(
-        "\($0.host) stands for no address here: Roost would not start",
+        "\($0.entry.host) stands for no address here of a family that media is bound to: Roost would not start",
         mend: "correct the name in media.advertise, or look at the resolver of this machine (/etc/resolv.conf)")
     }
   }
-  let told = configuration.advertisedAddresses(interfaces: interfaces, resolve: resolve)
+  let told =
+    advertised.isEmpty
+    ? configuration.advertisedAddresses(interfaces: interfaces) : advertised.flatMap(\.addresses)
   guard !told.isEmpty else {
     return [.failure("clients are told no address for media", mend: "name one in media.advertise")]
   }
   let described = told.map { $0.port == 0 ? $0.host : "\($0)" }
   var findings = [Finding.ok("clients are told: \(described.joined(separator: ", "))")]
-  for entry in configuration.media.advertise where entry.address == nil {
-    let found = resolve(entry.host).map(\.host).joined(separator: ", ")
+  for (entry, addresses) in advertised where entry.address == nil {
+    let found = addresses.map(\.host).joined(separator: ", ")
     findings.append(.ok("\(entry.host) is \(found) now; it is looked up when Roost starts, and not again"))
   }
   if told.allSatisfy(\.isLoopback) {
