@@ -152,6 +152,18 @@ import Testing
     #expect(offer.sdp.contains(";stereo=1;sprop-stereo=1;maxaveragebitrate=256000\r\n"))
   }
 
+  /// From what a worker says is needed to the next answer.
+  @Test func layersThatNobodyNeedsStayPausedInTheAnswer() throws {
+    let desk = Desk(seats: 1)
+    var anna = Browser()
+    anna.simulcast("0", ["l", "m", "h"])
+    try desk.publish(1, anna.offer, ["0": .video], first: 11)
+    desk.director.setActive([0], of: TrackID(11))
+    #expect(try desk.publish(1, anna.offer, [:], first: 99).answer.contains("a=simulcast:recv l;~m;~h\r\n"))
+    desk.director.setActive([0, 1, 2], of: TrackID(11))
+    #expect(try desk.publish(1, anna.offer, [:], first: 99).answer.contains("a=simulcast:recv l;m;h\r\n"))
+  }
+
   // MARK: swap
 
   /// Two video tracks of Anna's, the second in H264 only, on Bert's subscriptions 22 and 23.
