@@ -17,9 +17,8 @@ extension Switchboard {
     return (effects, call)
   }
 
-  /// Puts somebody out of a call, who may not join it again unless they are invited. Who rings stops ringing. `by` is the host who wants it:
-  /// they keep out those who are out as well. Of who only lost a right, `isPutOut` is false: their other
-  /// devices go on hearing of it.
+  /// Puts somebody out of a call, who may not join it again unless they are invited. Who rings stops ringing. `by` is the host who wants
+  /// it: they keep out those who are out as well. Of who only lost a right, `isPutOut` is false: their other devices go on hearing of it.
   /// - Throws: 3001, 3002; 3008 for one who is neither in it nor rung, and of a host's for who is no member or was put out before.
   public mutating func remove(
     _ user: String, from callId: String, by host: String? = nil, isPutOut: Bool = true, at now: Now

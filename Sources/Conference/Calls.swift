@@ -22,7 +22,7 @@ extension ConferenceCore {
     guard let session = state.sessions[key.session] else { throw ErrorObject(.notLoggedIn) }
     let wish = LegWish(request)
     var mayTake = wish?.isProved(session, calls, state) ?? false
-    if let returner = wish?.returner(session, silence, calls, state, at: now.instant) {
+    if !mayTake, let returner = wish?.returner(session, silence, calls, state, at: now.instant) {
       let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the call.") {
         $0.reason = "resume_token"
       }

@@ -238,8 +238,8 @@ enum Moderating {
     roleChanged(of: target, &state, &step)
   }
 
-  /// Others see who somebody is now, and in a call they themselves: joining it again would be no question. What a role kept them from holds from now on: a place to publish goes, and so does sound that all
-  /// others may not make.
+  /// Others see who somebody is now, and in a call they themselves: joining it again would be no question. What a role kept them from
+  /// holds from now on: a place to publish goes, and so does sound that all others may not make.
   static func roleChanged(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
     state.grantReplacesRole(of: seat)
     let role = state.role(of: seat)

@@ -145,13 +145,11 @@ struct LegWish {
     holder(session, calls).map { state.mayReplace($0, session.identity, token: token) } ?? false
   }
 
-  /// Who comes back to it without; nil where there is nothing to ask about, and the switchboard decides.
+  /// Who comes back to it without such proof; nil where there is nothing to ask about, and the switchboard decides.
   func returner(
     _ session: Session, _ silence: MediaSilence?, _ calls: Switchboard, _ state: ConferenceState, at now: Instant
   ) -> Returner? {
-    guard isTakeover, let old = holder(session, calls), session.predecessor != old,
-      !isProved(session, calls, state)
-    else { return nil }
+    guard isTakeover, let old = holder(session, calls), session.predecessor != old else { return nil }
     let returner = Returner(identity: session.identity, network: session.reachedFrom, old: old, silence: silence)
     if case .no = Comeback(returner, state, at: now) { return nil }
     return returner

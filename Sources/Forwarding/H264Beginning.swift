@@ -87,8 +87,7 @@ extension Encoding {
     for index in 0..<count {
       let payload = parameterSets.payload(index, aggregated: aggregated)
       var info = PayloadInfo()
-      (info.startsFrame, info.startsKeyframe, info.carriesParameterSets) = (true, index == 0, true)
-      info.units = .sets
+      (info.startsFrame, info.startsKeyframe, info.units) = (true, index == 0, .sets)
       let stored = StoredPacket(
         sequence: first + Int64(index), timestamp: packet.timestamp, arrival: packet.arrival,
         length: UInt16(payload.count), codec: packet.codec, marker: false, info: info, audioLevel: nil,

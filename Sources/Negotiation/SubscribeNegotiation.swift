@@ -350,12 +350,10 @@ public struct SubscribeNegotiation: Sendable {
     description.media = []
     for line in lines {
       var media = line.offer(options)
-      if media.isRejected {
-        media = local.rejection(of: media, credentials, setup: .actpass)
-      } else {
-        media.transport = local.attributes(
-          credentials, setup: .actpass, carriesBundle: description.groups.isEmpty)
-      }
+      media.transport =
+        media.isRejected
+        ? local.identity(credentials, setup: .actpass)
+        : local.attributes(credentials, setup: .actpass, carriesBundle: description.groups.isEmpty)
       description.add(media)
     }
   }

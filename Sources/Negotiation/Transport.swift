@@ -26,17 +26,22 @@ public struct LocalTransport: Sendable, Hashable {
   /// Transport attributes of one line. Every line has candidates, not only the one that carries the bundle: aiortc waits for
   /// those of each line that it has not bundled yet.
   func attributes(_ credentials: ICECredentials, setup: SetupRole, carriesBundle: Bool) -> TransportAttributes {
-    var result = TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
+    var result = identity(credentials, setup: setup)
     result.candidates = candidates(most: carriesBundle ? Self.mostCandidates.bundle : Self.mostCandidates.other)
     result.endOfCandidates = true
     return result
   }
 
-  /// A line that is not used, outside of the bundle. It says all the same whose transport it would have had: GStreamer refuses a
+  /// What a line says that is not used, and stands outside of the bundle: whose transport it would have had. GStreamer refuses a
   /// description in which one line has no credentials, fingerprint or setup.
+  func identity(_ credentials: ICECredentials, setup: SetupRole) -> TransportAttributes {
+    TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
+  }
+
+  /// The refusal of an offered line.
   func rejection(of line: MediaDescription, _ credentials: ICECredentials, setup: SetupRole) -> MediaDescription {
     var result = MediaDescription.rejection(of: line)
-    result.transport = TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
+    result.transport = identity(credentials, setup: setup)
     return result
   }
 

@@ -85,7 +85,6 @@ extension PayloadInfo {
       units.insert(!rest.isEmpty && Self.isIntra(rest[0]) ? .intra : .inter)
     default: break
     }
-    if nalType == NAL.sequenceParameterSet { carriesParameterSets = true }
     if nalType == NAL.idr || nalType == NAL.sequenceParameterSet { startsKeyframe = true }
   }
 

@@ -12,8 +12,6 @@ public struct PayloadInfo: Sendable, Hashable {
   public var startsFrame = false
   /// The packet is the last of a frame (of a layer frame in VP9).
   public var endsFrame = false
-  /// H264: the packet carries a sequence parameter set.
-  public var carriesParameterSets = false
   /// H264: what begins in the packet.
   public var units: H264Units = []
   /// Decoding may go up to this temporal layer here (VP8 Y; H264: nobody refers to the picture), or to any layer behind this

@@ -110,12 +110,6 @@ struct JSONGrammar {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Whether all of it is one value.
-  static func isValue(_ bytes: [UInt8]) -> Bool {
-    var text = JSONGrammar(bytes)
-    return text.findFields({ _ in .skip }, found: { _ in })
-  }
-
   /// Finds fields by their names, and says where the values are that are to be taken.
   /// - Returns: whether all of it is one value.
   mutating func findFields(_ step: ([UInt8]) -> Step, found: (Range<Int>) -> Void) -> Bool {

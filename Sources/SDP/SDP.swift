@@ -60,16 +60,12 @@ public struct PassedOver: Sendable, Hashable {
 
   /// The first of them, at most `SDPLimits.passedOver`.
   public private(set) var lines: [Line] = []
-  /// How many there are.
-  public private(set) var count = 0
-
   /// Equal to any other.
   public static func == (_: Self, _: Self) -> Bool { true }
   /// Adds nothing.
   public func hash(into _: inout Hasher) {}
 
   mutating func add(_ number: Int, media: Int?, _ name: String, _ problem: String) {
-    count += 1
     if lines.count < SDPLimits.passedOver {
       lines.append(Line(number: number, media: media, name: name, problem: problem))
     }

@@ -114,7 +114,6 @@ import Testing
       $0.startsKeyframe = true
       $0.units = [.sequenceSet]
       $0.startsFrame = true
-      $0.carriesParameterSets = true
     },
     Row(name: "H264 slice nobody refers to", codec: .h264Main, payload: "01 9a") {
       $0.units = [.inter]
@@ -127,7 +126,6 @@ import Testing
       $0.startsKeyframe = true
       $0.units = .sets
       $0.startsFrame = true
-      $0.carriesParameterSets = true
     },
     Row(name: "H264 STAP-A of AUD and IDR", codec: .h264Baseline, payload: "78 0002 09f0 0001 65") {
       $0.startsKeyframe = true
@@ -156,7 +154,6 @@ import Testing
       $0.startsKeyframe = true
       $0.units = [.sequenceSet, .pictureSet, .idr]
       $0.startsFrame = true
-      $0.carriesParameterSets = true
     },
     Row(name: "H264 recovery point", codec: .h264Baseline, payload: "06 06 01 80") {
       $0.startsFrame = true

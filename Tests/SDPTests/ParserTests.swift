@@ -105,17 +105,17 @@ private func line(_ attributes: String) throws(SDPError) -> MediaDescription {
     for text in [text, text.replacing("\n", with: "\r\n"), text.replacing("\n", with: " \t\n\n")] {
       let description = try SessionDescription.parse(text)
       let lines = description.passedOver.lines
-      #expect(lines.map(\.name) == [name] && description.passedOver.count == 1)
+      #expect(lines.map(\.name) == [name])
       if !text.contains("\t") { #expect(lines.map(\.number) == [line]) }
       #expect(lines.first?.media == (text.contains("m=") ? 0 : nil))
       // It leaves nothing behind, and nothing that could be written and not read.
-      #expect(try SessionDescription.parse(description.serialized()).passedOver.count == 0)
+      #expect(try SessionDescription.parse(description.serialized()).passedOver.lines.isEmpty)
     }
   }
 
   @Test func whatIsPassedOverIsToldOfWithinBounds() throws {
     let description = try SessionDescription.parse(video + String(repeating: "a=extmap:0 urn:x\n", count: 1_000))
-    #expect(description.passedOver.count == 1_000 && description.passedOver.lines.count == SDPLimits.passedOver)
+    #expect(description.passedOver.lines.count == SDPLimits.passedOver)
   }
 
   /// Both ways to write a word, and blanks at the end of lines.

@@ -24,14 +24,13 @@ const remembering = (storage) => ({
 export const memory = remembering(() => localStorage);
 /** What this tab remembers; a copy of it where the tab is duplicated. */
 export const memoryOfTab = remembering(() => sessionStorage);
-const tab = memoryOfTab;
 
 /** What this tab remembers, also when it is loaded again: one thing, taken once. */
 export const bookmark = {
-  set: (value) => tab.set("call", JSON.stringify(value)),
+  set: (value) => memoryOfTab.set("call", JSON.stringify(value)),
   take() {
-    const text = tab.get("call");
-    tab.set("call", null);
+    const text = memoryOfTab.get("call");
+    memoryOfTab.set("call", null);
     try {
       return JSON.parse(text);
     } catch {
@@ -53,10 +52,10 @@ export const wishes = new URLSearchParams(`${location.search.slice(1)}&${locatio
 function takeToken() {
   const rest = fragment();
   const shown = rest.get("token");
-  if (!shown) return tab.get("token");
+  if (!shown) return memoryOfTab.get("token");
   rest.delete("token");
   history.replaceState(null, "", `${location.pathname}${location.search}${String(rest) && `#${rest}`}`);
-  tab.set("token", shown);
+  memoryOfTab.set("token", shown);
   return shown;
 }
 
