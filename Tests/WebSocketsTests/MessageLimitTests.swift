@@ -27,7 +27,10 @@ import Testing
   @Test func strangersSendLessUntilTheyAreAdmitted() async throws {
     let log = EventLog()
     let server = try startEcho(
-      limits: WebSocketLimits(maximumMessageBytes: 3_000, strangersMessageBytes: 1_000), log: log)
+      limits: .patient {
+        $0.maximumMessageBytes = 3_000
+        $0.strangersMessageBytes = 1_000
+      }, log: log)
     defer { server.stop() }
     let (raw, other) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
     for one in [raw, other] { await one.upgrade() }

@@ -212,7 +212,10 @@ import Testing
   @Test func anOpenTextFromAnotherThreadKeepsItsOrder() async throws {
     let log = EventLog()
     let server = try startEcho(
-      limits: WebSocketLimits(maximumQueuedBytes: 1 << 24, maximumQueuedMessages: 20_000), log: log)
+      limits: .patient {
+        $0.maximumQueuedBytes = 1 << 24
+        $0.maximumQueuedMessages = 20_000
+      }, log: log)
     defer { server.stop() }
     let raw = try RawConnection(port: server.port)
     await raw.upgrade()
@@ -236,7 +239,7 @@ import Testing
 
   @Test func receivedMessagesKeepTheirOrder() async throws {
     let log = EventLog()
-    let limits = WebSocketLimits(maximumQueuedMessages: 20_000)
+    let limits = WebSocketLimits.patient { $0.maximumQueuedMessages = 20_000 }
     let server = try startEcho(limits: limits, log: log)
     defer { server.stop() }
     let raw = try RawConnection(port: server.port)
@@ -298,7 +301,10 @@ import Testing
   @Test func tooManySmallMessagesDropAStoppedReaderToo() async throws {
     let log = EventLog()
     let server = try startEcho(
-      limits: WebSocketLimits(maximumQueuedBytes: 1 << 30, maximumQueuedMessages: 100), log: log)
+      limits: .patient {
+        $0.maximumQueuedBytes = 1 << 30
+        $0.maximumQueuedMessages = 100
+      }, log: log)
     defer { server.stop() }
     let slow = try RawConnection(port: server.port, receiveBuffer: 4096)
     await slow.upgrade()
@@ -339,8 +345,7 @@ import Testing
     defer { server.stop() }
     let raws = try [RawConnection(port: server.port), RawConnection(port: server.port)]
     for raw in raws { await raw.upgrade() }
-    #expect(await eventually { log.all.count == 2 })
-    let ids = log.all.compactMap { if case .opened(let id, _) = $0 { id } else { nil } }
+    let ids = await log.opened(2)
     try #require(ids.count == 2)
     let made = Locked<[Int]>([])
     server.sender.send(toEach: [ids[0], WebSocketID(rawValue: 99), ids[1]]) { index in

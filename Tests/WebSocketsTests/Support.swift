@@ -26,6 +26,15 @@ final class EventLog: Sendable {
   func opened() async -> WebSocketID? {
     await first { if case .opened(let id, _) = $0 { id } else { nil } }
   }
+  /// Waits until so many sockets are open. - Returns: them, in their order; fewer after the time is up.
+  func opened(_ count: Int) async -> [WebSocketID] {
+    var ids: [WebSocketID] = []
+    _ = await eventually(every: .milliseconds(5)) {
+      ids = all.compactMap { if case .opened(let id, _) = $0 { id } else { nil } }
+      return ids.count >= count
+    }
+    return ids
+  }
   func closure(of id: WebSocketID? = nil) async -> WebSocketClosure? {
     await first {
       if case .closed(let closed, let closure) = $0, id == nil || id == closed { closure } else { nil }
@@ -238,9 +247,18 @@ func sayUnderTLS(_ words: String, to server: WebServer) async throws -> String {
   }
 }
 
+extension WebSocketLimits {
+  /// For tests of anything but pings: none falls due, so a machine that is busy for half a minute closes no socket.
+  static func patient(_ change: (inout Self) -> Void = { _ in }) -> Self {
+    var limits = Self(pingInterval: .seconds(600), silenceLimit: .seconds(1200))
+    change(&limits)
+    return limits
+  }
+}
+
 /// A server that echoes every text.
 func startEcho(
-  limits: WebSocketLimits = WebSocketLimits(), log: EventLog = EventLog(), routes: [HTTPRoute] = [],
+  limits: WebSocketLimits = .patient(), log: EventLog = EventLog(), routes: [HTTPRoute] = [],
   change: (inout WebServerConfiguration) -> Void = { _ in }
 ) throws -> WebServer {
   var configuration = WebServerConfiguration(addresses: [loopback], limits: limits)
