@@ -66,6 +66,15 @@ class FlashphonerPerson:
     def write(self, text: str, to: str | None = None) -> dict:
         return self.command("sendMessage", roomConfig={"name": self.room}, to=to, text=text)
 
+    def write_at_once(self, texts: list[str]) -> list[str]:
+        """Sends all of them before it waits for an answer. - Returns: the status of each."""
+
+        async def write() -> list[dict]:
+            options = [dict(roomConfig={"name": self.room}, to=None, text=text) for text in texts]
+            return await asyncio.gather(*(self._command("sendMessage", one) for one in options))
+
+        return [answer["status"] for answer in self.run(write())]
+
     def command(self, command: str, **options: typing.Any) -> dict:
         return self.run(self._command(command, options))
 

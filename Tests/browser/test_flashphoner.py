@@ -264,12 +264,16 @@ def test_a_hundred_who_come_and_go_leave_nothing_behind(tmp_path, room):
 def test_leaving_and_joining_again_is_no_way_round_the_pace_of_messages(app, room):
     ben = app("Ben").connect()
     ben.join(room)
-    written = [ben.write(f"message {number}")["status"] for number in range(25)]
+    texts = [f"message {number}" for number in range(25)]
+    began = time.monotonic()
+    written = ben.write_at_once(texts)
     assert written[:20] == ["ACCEPTED"] * 20 and "FAILED" in written
     ben.leave()
     ben.join(f"{room}-other")
-    again = [ben.write(f"message {number}")["status"] for number in range(8)]
-    assert "FAILED" in again, "another room is no new beginning"
+    again = ben.write_at_once(texts)
+    # Twenty at once and five a second, however long a busy machine took for it.
+    may = 21 + 5 * (time.monotonic() - began)
+    assert (written + again).count("ACCEPTED") <= may, "another room is no new beginning"
 
 
 def test_apps_are_told_that_the_server_stops(tmp_path, room):
