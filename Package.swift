@@ -20,7 +20,7 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = [], path: Stri
   .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
-/// `exclude` names files that the tests read where they lie.
+/// The first dependency is what is tested, where the tests only compute (scripts/check). `exclude` names files that the tests read where they lie.
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
@@ -34,6 +34,135 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
   let ipsecMBLibrary: [Target] = []
 #endif
 
+/// A storey of `Sources`: a folder with a folder for each target.
+func storey(_ folder: String, _ targets: [Target]) -> [Target] {
+  for target in targets { target.path = "Sources/\(folder)/\(target.name)" }
+  return targets
+}
+
+/// All storeys, from the ground up: a target imports what is in a lower storey, or beside it in its own.
+/// docs/architecture.md has the picture, which scripts/storeys draws.
+let storeys: [[Target]] = [
+  storey(
+    "c",
+    [
+      // C libraries and shims. Each library has one Swift fence that alone imports it; CONTRIBUTING.md names the exceptions.
+      .target(name: "CLinux"),
+      .target(name: "CReadWatch"),
+      .target(name: "CWebAssets"),
+      .target(name: "CLookAlikes"),
+      .target(name: "CCurl"),
+      .systemLibrary(name: "CPrefetch"),
+      .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+      .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
+      .systemLibrary(
+        name: "CWebSockets", pkgConfig: "libwebsockets",
+        providers: [.apt(["libwebsockets-dev", "libwebsockets-evlib-ev", "libev-dev"])]),
+      .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+      .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+      .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    ] + ipsecMBLibrary),
+  storey(
+    "base",
+    [
+      module("Basics", ["CPrefetch"]),
+      // Below all that waits: threads, mailboxes, clocks. RoostClient has it on Linux, so it is not "hot".
+      module("Threads", ["Basics", "CLinux"]),
+      hot("Crypto", ["Basics", "COpenSSL"]),
+      module("Logging", ["Basics"]),
+      module("Compression", ["CZlib"]),
+    ]),
+  storey(
+    "wire",
+    [
+      module("STUN", ["Basics"]),
+      hot("RTP", ["Basics"]),
+      module("SDP", ["Basics"]),
+      module("RoostProtocol"),
+    ]),
+  storey(
+    "machines",
+    [
+      module("ICE", ["Basics", "STUN", "Crypto"]),
+      module("DTLS", ["Basics", "Crypto"]),
+      hot("SRTPLibrary", ["Basics", "CSRTP"]),
+      hot("IPSecMB", ["Basics", "Crypto"] + ipsecMB),
+      hot("SRTP", ["Basics", "Crypto", "IPSecMB", "SRTPLibrary"]),
+      hot("Congestion", ["Basics", "RTP"]),
+      hot("Forwarding", ["Basics", "RTP", "Congestion"]),
+    ]),
+  storey(
+    "media",
+    [
+      hot("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
+      hot("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media", "Threads"]),
+      module("Negotiation", ["Basics", "SDP", "RTP"]),
+    ]),
+  storey(
+    "rules",
+    [
+      // Which names are let in. Of the server alone: it asks Swift's own tables, by no public interface.
+      module("Names", ["CLookAlikes", "RoostProtocol"]),
+      module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
+      module("Calls", ["Basics", "RoostProtocol"]),
+      module("Conference", ["Basics", "Names", "RoostProtocol", "Calls"]),
+    ]),
+  storey(
+    "doors",
+    [
+      module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
+      module(
+        "Signalling", ["Basics", "Names", "RoostProtocol", "Conference", "Tokens", "WebSockets", "Logging", "Threads"]),
+      module(
+        "Whip",
+        [
+          "Basics", "Conference", "Crypto", "Logging", "Names", "RoostProtocol", "SDP", "Signalling", "Threads",
+          "WebSockets",
+        ]),
+      module(
+        "Flashphoner",
+        [
+          "Basics", "Conference", "Crypto", "Logging", "Names", "RoostProtocol", "SDP", "Signalling", "Threads",
+          "WebSockets",
+        ]),
+      module("Admin", ["Basics", "Names", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
+    ]),
+  storey(
+    "outside",
+    [
+      module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
+      module("Webhooks", ["Basics", "Crypto", "CCurl"]),
+    ]),
+  storey(
+    "clients",
+    [
+      .target(
+        name: "WebClient", dependencies: ["CWebAssets", "Compression"], exclude: ["Assets"], swiftSettings: strict),
+      module(
+        "RoostClient",
+        ["Basics", "RoostProtocol", .target(name: "WebSockets", condition: .when(platforms: [.linux]))]),
+    ]),
+  storey(
+    "shell",
+    [
+      module("Configuration", ["Basics", "Crypto", "Names", "RoostProtocol", "Tokens", "CYAML"]),
+      module(
+        "Server",
+        [
+          "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
+          "Logging", "Signalling", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media",
+          "MediaWorker", "CLinux", "Forwarding", "SRTP", "Threads",
+        ]),
+      .executableTarget(
+        name: "roost",
+        dependencies: [
+          "Basics", "Configuration", "Logging", "Names", "RoostProtocol", "Server", "Storage", "Tokens", "Webhooks",
+          "MediaWorker", "CLinux", "Crypto", "SRTP", "Threads",
+        ],
+        swiftSettings: strict),
+    ]),
+]
+
 let package = Package(
   name: "roost",
   // For RoostClient in apps, which build what it needs and nothing else. The server is for Linux, and uses what is newer.
@@ -43,93 +172,7 @@ let package = Package(
     .executable(name: "roost", targets: ["roost"]),
     .library(name: "RoostClient", targets: ["RoostClient"]),
   ],
-  targets: [
-    // C libraries and shims. Each library has one Swift fence that alone imports it; CONTRIBUTING.md names the exceptions.
-    .target(name: "CLinux"),
-    .target(name: "CReadWatch"),
-    .target(name: "CWebAssets"),
-    .target(name: "CLookAlikes"),
-    .target(name: "CCurl"),
-    .systemLibrary(name: "CPrefetch"),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
-    .systemLibrary(
-      name: "CWebSockets", pkgConfig: "libwebsockets",
-      providers: [.apt(["libwebsockets-dev", "libwebsockets-evlib-ev", "libev-dev"])]),
-    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
-
-    // Wire formats and machines, pure: bytes and time come in as arguments.
-    module("Basics", ["CPrefetch"]),
-    // The shell below all that waits: threads, mailboxes, clocks. RoostClient has it on Linux, so it is not "hot".
-    module("Threads", ["Basics", "CLinux"]),
-    module("STUN", ["Basics"]),
-    hot("RTP", ["Basics"]),
-    module("SDP", ["Basics"]),
-    hot("Crypto", ["Basics", "COpenSSL"]),
-    module("ICE", ["Basics", "STUN", "Crypto"]),
-    module("DTLS", ["Basics", "Crypto"]),
-    hot("SRTPLibrary", ["Basics", "CSRTP"]),
-    hot("IPSecMB", ["Basics", "Crypto"] + ipsecMB),
-    hot("SRTP", ["Basics", "Crypto", "IPSecMB", "SRTPLibrary"]),
-    hot("Congestion", ["Basics", "RTP"]),
-    hot("Forwarding", ["Basics", "RTP", "Congestion"]),
-    hot("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
-    hot("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media", "Threads"]),
-    module("Negotiation", ["Basics", "SDP", "RTP"]),
-
-    // Control plane.
-    module("RoostProtocol"),
-    // Which names are let in. Of the server alone: it asks Swift's own tables, by no public interface.
-    module("Names", ["CLookAlikes", "RoostProtocol"]),
-    module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
-    module("Calls", ["Basics", "RoostProtocol"]),
-    module("Conference", ["Basics", "Names", "RoostProtocol", "Calls"]),
-    module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
-    module("Webhooks", ["Basics", "Crypto", "CCurl"]),
-    module("Configuration", ["Basics", "Crypto", "Names", "RoostProtocol", "Tokens", "CYAML"]),
-    module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
-    module("Logging", ["Basics"]),
-    module("Compression", ["CZlib"]),
-    module(
-      "Signalling", ["Basics", "Names", "RoostProtocol", "Conference", "Tokens", "WebSockets", "Logging", "Threads"]),
-    module(
-      "Whip",
-      [
-        "Basics", "Conference", "Crypto", "Logging", "Names", "RoostProtocol", "SDP", "Signalling", "Threads",
-        "WebSockets",
-      ]),
-    module(
-      "Flashphoner",
-      [
-        "Basics", "Conference", "Crypto", "Logging", "Names", "RoostProtocol", "SDP", "Signalling", "Threads",
-        "WebSockets",
-      ]),
-    module("Admin", ["Basics", "Names", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
-    .target(
-      name: "WebClient", dependencies: ["CWebAssets", "Compression"], exclude: ["Assets"], swiftSettings: strict),
-    module(
-      "Server",
-      [
-        "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
-        "Logging",
-        "Signalling", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media",
-        "MediaWorker",
-        "CLinux", "Forwarding", "SRTP", "Threads",
-      ]),
-    .executableTarget(
-      name: "roost",
-      dependencies: [
-        "Basics", "Configuration", "Logging", "Names", "RoostProtocol", "Server", "Storage", "Tokens", "Webhooks",
-        "MediaWorker", "CLinux", "Crypto", "SRTP", "Threads",
-      ],
-      swiftSettings: strict),
-
-    // Client side.
-    module(
-      "RoostClient",
-      ["Basics", "RoostProtocol", .target(name: "WebSockets", condition: .when(platforms: [.linux]))]),
+  targets: storeys.flatMap { $0 } + [
     module(
       "SyntheticParticipant",
       [
@@ -137,13 +180,10 @@ let package = Package(
         "RoostProtocol", "RoostClient", "Threads", "NetworkEmulator",
       ],
       path: "loadtest/SyntheticParticipant"),
-
     // What an app on a phone adds to RoostClient, against a protocol for its media engine. A package of its own, too: Samples/Phone.
     module("PhoneSample", ["RoostClient", "RoostProtocol"], path: "Samples/Phone/Sources"),
-
     // The load test's participants in rooms of a Janus gateway, to compare.
     module("Janus", ["RoostProtocol", "RoostClient", "Threads"], path: "loadtest/Janus"),
-
     // Codecs, for the load test alone: the server never decodes anything.
     .systemLibrary(name: "COpus", path: "loadtest/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .systemLibrary(name: "CVPX", path: "loadtest/CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
@@ -163,12 +203,10 @@ let package = Package(
       path: "loadtest/LoadGenerator"),
     .executableTarget(
       name: "loadtest", dependencies: ["LoadGenerator"], path: "loadtest/command", swiftSettings: strict),
-
     // What SRTP costs; docs/decisions/0004-srtp-backends.md. Basics rounds, which needs libm where nothing else links it.
     .executableTarget(
       name: "srtp-bench", dependencies: ["Basics", "SRTP"], path: "loadtest/srtp-bench", swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),
-
     // What forwarding costs without the kernel; docs/performance.md.
     .executableTarget(
       name: "forward-bench",
@@ -176,7 +214,6 @@ let package = Package(
         "Basics", "CLinux", "Congestion", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP", "Threads",
       ],
       path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
-
     // Networks in virtual time, and what the bandwidth estimator does on them; docs/congestion.md.
     module("NetworkEmulator", ["Basics"], path: "loadtest/NetworkEmulator"),
     module(
@@ -184,7 +221,6 @@ let package = Package(
     .executableTarget(
       name: "networks", dependencies: ["Basics", "RTP", "Congestion", "NetworkScenarios"], path: "loadtest/networks",
       swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
-
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",
@@ -224,13 +260,13 @@ let package = Package(
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
-    tests("TokensTests", ["Basics", "Tokens", "RoostProtocol"]),
+    tests("TokensTests", ["Tokens", "Basics", "RoostProtocol"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
     tests("WebhooksTests", ["Webhooks", "Basics", "TestSupport", "TinyHTTP"]),
     tests("StorageTests", ["Storage", "Calls", "Conference", "RoostProtocol", "Basics", "TestSupport"]),
-    tests("ConfigurationTests", ["Basics", "Configuration", "TestSupport", "Tokens"]),
+    tests("ConfigurationTests", ["Configuration", "Basics", "TestSupport", "Tokens"]),
     tests(
       "RoostCommandTests",
       [
@@ -295,8 +331,6 @@ let package = Package(
       ]),
   ]
 )
-
-package.targets += ipsecMBLibrary
 
 // `make fuzz` sets this: libFuzzer's runtime is linked, and the whole package is built instrumented.
 if Context.environment["ROOST_FUZZ"] != nil {

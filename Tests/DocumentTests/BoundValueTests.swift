@@ -27,7 +27,7 @@ import Testing
     let rows = Document(text).rows(under: "## Everything that is read is bounded").dropFirst()
     var left = Self.others
     for row in rows {
-      let source = try String(contentsOf: root.appending(path: "Sources/\(row[3])"), encoding: .utf8)
+      let source = try SourceFiles.text(row[3])
       let values = source.split(separator: "\n").compactMap { Self.value(of: row[2], in: $0) }
       guard left.remove(row[0]) == nil else { continue }
       let stated = try #require(Self.stated(row[1]), "\(row[0]): \(row[1])")

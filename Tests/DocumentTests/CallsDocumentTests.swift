@@ -13,7 +13,7 @@ import Testing
 
   init() throws {
     text = try String(contentsOf: Self.root.appending(path: "docs/calls.md"), encoding: .utf8)
-    names = try String(contentsOf: Self.root.appending(path: "Sources/RoostProtocol/OpenNames.swift"), encoding: .utf8)
+    names = try SourceFiles.text("RoostProtocol/OpenNames.swift")
   }
 
   /// The words of an open set, as its declarations have them.

@@ -6,10 +6,11 @@ import Testing
 struct FileNameTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
-  /// Paths of all source files, from the root.
+  /// Paths of all source files, from the root; those of `Sources` by target and name too.
   private static let sources: Set<String> = {
     let folders = ["Sources", "Samples", "Tests", "loadtest", "Fuzz", "scripts"]
-    return Set(folders.flatMap { folder in files(in: folder).map { "\(folder)/\($0)" } } + ["/Package.swift"])
+    let paths = folders.flatMap { folder in files(in: folder).map { "\(folder)/\($0)" } }
+    return Set(paths + SourceFiles.paths.keys + ["/Package.swift"])
   }()
 
   private static func files(in folder: String) -> [String] {

@@ -5,9 +5,6 @@ import Foundation
 import Testing
 
 struct NameComparisonTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")
-    .standardized
-
   /// Compares beginnings and ends by letters, or joined texts as wholes or as keys.
   private static func isSuspicious(_ line: some StringProtocol) -> Bool {
     // Most lines are none of these, and patterns take their time.
@@ -65,17 +62,16 @@ struct NameComparisonTests {
     "Whip/WhipFragment.swift": [#"line.hasPrefix("m=")"#, "line.hasPrefix($0)", #"line.hasPrefix("a="#],
     "Whip/WhipRequest.swift": [#"$0.hasPrefix("q=0")"#, #"path.hasPrefix("/whep")"#],
     "roost/Arguments.swift": [#"word.hasPrefix("-")"#, #"word.hasPrefix("--config=")"#],
-    "roost/Doctor/Machine.swift": [#"$0.hasPrefix("flags")"#],
-    "roost/Doctor/WebServers.swift": [#"url.hasPrefix("http://")"#, #"rest.hasPrefix("[")"#],
+    "roost/Machine.swift": [#"$0.hasPrefix("flags")"#],
+    "roost/WebServers.swift": [#"url.hasPrefix("http://")"#, #"rest.hasPrefix("[")"#],
   ]
 
   @Test func namesAreComparedByTheirBytes() throws {
-    let paths = FileManager.default.enumerator(atPath: Self.root.path)?.compactMap { $0 as? String } ?? []
-    let files = paths.filter { $0.hasSuffix(".swift") }
+    let files = SourceFiles.paths.keys
     #expect(files.count > 300)
     var unused = Self.reviewed
     for file in files {
-      let text = try String(contentsOf: Self.root.appending(path: file), encoding: .utf8)
+      let text = try SourceFiles.text(file)
       for line in text.split(separator: "\n") where Self.isSuspicious(line) {
         let fragment = Self.reviewed[file]?.first { line.contains($0) }
         #expect(

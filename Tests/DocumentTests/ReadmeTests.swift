@@ -17,7 +17,7 @@ import Testing
       $0.contains(".systemLibrary(") && $0.contains(".apt(") && !$0.contains("loadtest/")
     }
     #expect(targets.count >= 6)
-    let loaded = try #require(try text("Sources/CCurl/ccurl.c").firstMatch(of: /"(lib[a-z]+)\.so\.([0-9]+)"/))
+    let loaded = try #require(try text("Sources/c/CCurl/ccurl.c").firstMatch(of: /"(lib[a-z]+)\.so\.([0-9]+)"/))
     #expect(named.contains("\(loaded.1)\(loaded.2)"), "\(loaded.1) is not in the README")
     for target in targets {
       let package = try #require(target.firstMatch(of: /\.apt\(\["([a-z0-9-]+?)(-openssl)?-dev"/)?.1)

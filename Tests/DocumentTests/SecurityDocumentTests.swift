@@ -11,7 +11,7 @@ import Testing
     #expect(rows.count > 40)
     for row in rows {
       let (constant, path) = (row[2], row[3])
-      let source = try String(contentsOf: root.appending(path: "Sources/\(path)"), encoding: .utf8)
+      let source = try SourceFiles.text(path)
       let declares = source.split(separator: "\n").contains { line in
         ["let ", "var ", "enum ", ": Int", "capacity:", "maximumStreams:", "packetCapacity:"].contains {
           line.contains($0)
@@ -66,7 +66,7 @@ import Testing
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
     let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
     let rows = Array(Document(text).rows(under: "## Everything that is read is bounded").dropFirst())
-    let source = try String(contentsOf: root.appending(path: "Sources/\(path)"), encoding: .utf8)
+    let source = try SourceFiles.text(path)
     let known = try #require(Self.rowless[path])
     #expect(Self.withoutRow(source, of: path, rows) == known)
     // The control: bounds that somebody has just made up.

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(.enabled(if: hasICU())) func tablesAreWhatTheScriptMakes() throws {
-    let kept = try String(contentsOf: Self.root.appending(path: "Sources/CLookAlikes/tables.c"), encoding: .utf8)
+    let kept = try String(contentsOf: Self.root.appending(path: "Sources/c/CLookAlikes/tables.c"), encoding: .utf8)
     #expect(kept.prefix(100).contains("\(Self.version)'s tables"))
     let script = Process()
     let output = Pipe()

@@ -110,11 +110,18 @@ private struct Closure {
       let name = String(start.1)
       // `.target(name: "X")` among a target's dependencies is no target.
       guard found[name] == nil else { continue }
-      let path = body.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) } ?? "Sources/\(name)"
+      let path = body.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) } ?? folder(of: name)
       let lists = body.replacing(/(path|pkgConfig): "[^"]+"/, with: "")
       found[name] = (path, lists.matches(of: /"(\w+)"/).map { String($0.1) })
     }
     return found
+  }
+
+  /// The folder of a target that names none: it lies in one of the storeys of `Sources`.
+  private static func folder(of name: String) -> String {
+    let storeys = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path)) ?? []
+    let folders = storeys.map { "Sources/\($0)/\(name)" }
+    return folders.first { FileManager.default.fileExists(atPath: root.appending(path: $0).path) } ?? ""
   }
 
   /// Its files of Swift, from the root.

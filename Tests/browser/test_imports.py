@@ -4,7 +4,7 @@ import re
 
 from server import ROOT
 
-ASSETS = ROOT / "Sources" / "WebClient" / "Assets"
+ASSETS = ROOT / "Sources" / "clients" / "WebClient" / "Assets"
 
 
 def test_no_script_of_the_page_imports_itself_by_way_of_others():

@@ -7,7 +7,8 @@ import subprocess
 
 from people import eventually
 
-ASSETS = pathlib.Path(__file__).resolve().parents[2] / "Sources" / "WebClient" / "Assets"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ASSETS = ROOT / "Sources" / "clients" / "WebClient" / "Assets"
 PROGRAM = pathlib.Path(__file__).parent / "types" / "program.ts"
 
 # What stands in the modules: names of exports, and of each class the public names of its prototype.
@@ -88,7 +89,7 @@ def test_each_property_of_the_types_is_there(person, room, server):
 
 def test_the_package_has_the_servers_version(server):
     package = json.loads((ASSETS / "package.json").read_text())
-    log = (ASSETS.parents[2] / "CHANGELOG.md").read_text()
+    log = (ROOT / "CHANGELOG.md").read_text()
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", log, re.M)
     assert package["version"] == newest[1]
     for file in package["files"]:

@@ -167,7 +167,7 @@ class JanusHall:
 
 def layers() -> str:
     """A script whose `encodings` are the SDK's, so that publishers send to Janus what they send to Roost."""
-    assets = ROOT / "Sources" / "WebClient" / "Assets"
+    assets = ROOT / "Sources" / "clients" / "WebClient" / "Assets"
     text = "".join((assets / name).read_text() for name in ("basics.js", "tracks.js"))
     return "\n".join(line for line in text.splitlines() if not line.startswith("import "))
 

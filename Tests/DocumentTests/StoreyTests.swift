@@ -1,0 +1,53 @@
+// The picture of the targets in docs/architecture.md is that of Package.swift, and imports point down only: scripts/storeys says so.
+
+import Foundation
+import Testing
+
+struct StoreyTests {
+  private static func storeys(_ words: String...) throws -> (status: Int32, said: String) {
+    let process = Process()
+    process.executableURL = SourceFiles.root.appending(path: "scripts/storeys")
+    process.arguments = words
+    let said = Pipe()
+    process.standardError = said
+    try process.run()
+    let text = try said.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+  }
+
+  @Test func thePictureIsThatOfTheManifest() throws {
+    let (status, said) = try Self.storeys("--check")
+    #expect(status == 0, "\(said)")
+  }
+
+  /// The controls: packages in which a target is missing, imports a higher storey or a test's, lies in no storey, or does not name what
+  /// its files import.
+  @Test(arguments: [
+    (#"{"targets": []}"#, "is not that of Package.swift"),
+    (
+      #"{"targets": [{"name": "STUN", "path": "Sources/wire/STUN", "dependencies": [{"byName": ["Server", null]}]},"#
+        + #"{"name": "Server", "path": "Sources/shell/Server", "dependencies": []}]}"#,
+      "STUN (wire) imports Server (shell), which lies higher"
+    ),
+    (
+      #"{"targets": [{"name": "STUN", "path": "Sources/wire/STUN", "dependencies": [{"byName": ["TestSupport", null]}]}]}"#,
+      "STUN imports TestSupport, which is not of Sources"
+    ),
+    (
+      #"{"targets": [{"name": "STUN", "path": "Sources/wire/STUN", "dependencies": []},"#
+        + #"{"name": "Basics", "path": "Sources/base/Basics", "dependencies": []}]}"#,
+      "STUN imports Basics, which is none of its dependencies"
+    ),
+    (
+      #"{"targets": [{"name": "Cellar", "path": "Sources/cellar/Cellar", "dependencies": []}]}"#,
+      "Cellar lies in Sources/cellar/Cellar, in no storey"
+    ),
+  ]) func anotherPackageDoesNotPass(manifest: String, complaint: String) throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID()).json")
+    try Data(manifest.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let (status, said) = try Self.storeys("--from", file.path)
+    #expect(status == 1 && said.contains(complaint), "\(said)")
+  }
+}
