@@ -110,8 +110,8 @@ import Testing
 
   @Test func soManyAreBannedAndNoMore() throws {
     var bans = BanTable()
-    func ban(_ user: String, _ room: String, until: Int64? = nil) -> KeptBan {
-      KeptBan(room: room, user: user, until: until, by: "H")
+    func ban(_ user: String, _ room: String, until: Int64? = nil, by: String = "H") -> KeptBan {
+      KeptBan(room: room, user: user, until: until, by: by)
     }
     for index in 0..<BanTable.mostOfRoom {
       try bans.checkSpace(for: "u\(index)", in: "r0", by: "X", at: 0)
@@ -123,7 +123,7 @@ import Testing
     try bans.checkSpace(for: "u7", in: "r0", by: "X", at: 0)
     try bans.checkSpace(for: "one more", in: "r0", by: "X", at: 5)
     #expect(bans.insert(ban("one more", "r0"), at: 5).map(\.user) == ["u0"], "who is over makes space")
-    for index in 1_000..<BanTable.most { _ = bans.insert(ban("u", "r\(index)"), at: 0) }
+    for index in 1_000..<BanTable.most { _ = bans.insert(ban("u", "r\(index)", by: "H\(index / 1_000)"), at: 0) }
     #expect(bans.count == 10_000)
     #expect(throws: ErrorObject.tooLarge("user", limit: 10_000, count: 10_001)) {
       try bans.checkSpace(for: "v", in: "r1000", by: "X", at: 0)

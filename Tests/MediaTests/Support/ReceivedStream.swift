@@ -43,6 +43,8 @@ struct ReceivedStream {
   private(set) var first: Int64?
   private var unwrapper = SequenceUnwrapper()
   private var requested: [Int64: (tries: Int, next: Instant)] = [:]
+  /// The lowest number that may be missing.
+  private var lowest: Int64 = .min
   var asksAgain = true
 
   init(consumer: ConsumerKey, _ parameters: SendParameters) {
@@ -147,8 +149,10 @@ struct ReceivedStream {
   /// Numbers to ask for now: each missing one every 60 ms, twelve times.
   mutating func missing(at now: Instant) -> [UInt16] {
     guard asksAgain, let first, let newest, newest > first else { return [] }
+    lowest = max(lowest, first, newest - 400)
+    while lowest < newest, packets[lowest] != nil { lowest += 1 }
     var numbers: [UInt16] = []
-    for number in max(first, newest - 400)...newest where packets[number] == nil {
+    for number in lowest...newest where packets[number] == nil {
       let state = requested[number] ?? (0, now)
       guard state.next <= now, state.tries < 12 else { continue }
       requested[number] = (state.tries + 1, now + .milliseconds(60))
