@@ -26,7 +26,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test sample instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors
+.PHONY: help run build test check swift-test sample instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,23 +42,24 @@ test: swift-test instructions browser-test ## run all tests: unit, scenario, cos
 
 swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
-	swift build --build-tests
 	@scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
-sample: ## build the sample of an app on a phone as the package that an app copies (Samples/Phone)
+check: ## check what has changed, from a warm build in two minutes: format, and the tests of its targets that only compute (BASE=COMMIT: since then)
 	@scripts/dependencies build
-	cd Samples/Phone && swift build
+	@scripts/check $(BASE)
 
-instructions: ## count the instructions of forwarding a packet, and hold them against their limit
+# What the sample needs is built for the tests already. Its own few files are compiled again: the two packages hold them to other rules.
+sample: ## build the sample of an app on a phone as the package that an app copies (Samples/Phone), on what is built for tests
+	@scripts/dependencies build
+	swift build --package-path Samples/Phone --scratch-path $(CURDIR)/.build
+
+instructions: loadtest-build ## count the instructions of forwarding a packet, and hold them against their limit
 	@scripts/dependencies build test
-	swift build $(RELEASE) --product forward-bench
 	@scripts/instructions .build/release/forward-bench
 
-browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
+browser-test: loadtest-build ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/dependencies build test compare badnet
 	@scripts/janus .build/janus
-	swift build --product roost
-	swift build --product loadtest
 ifdef PYTEST
 	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' $(PYTEST)
 else
@@ -67,19 +68,20 @@ else
 	@$(MAKE) --no-print-directory stacks-test
 endif
 
-stacks-test: ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
+stacks-test: build ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
 	@scripts/dependencies build test compare
 	@scripts/pion .build/stacks/pion
-	swift build --product roost
 	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks*.py $(PYTEST)
 
 stacks: build ## FFmpeg 8 before three Chromiums, and each stack alone in a room, first, second and with five others, 60 s each (half an hour; ARGUMENTS="--seconds 10 --only FFmpeg,Pion,five"); out/stacks
 	@scripts/dependencies build test compare
-	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py \
+	scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py \
 	  --json out/stacks/stacks.json $(ARGUMENTS)
 
-loadtest-build: build
-	swift build $(RELEASE) --product loadtest
+# All at once: one after the other, the last modules of each would be compiled on one core while the other has nothing to do.
+loadtest-build:
+	@scripts/dependencies build
+	ROOST_PART=roost,loadtest,forward-bench swift build $(RELEASE)
 	@mkdir -p out/loadtest
 
 loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video16, ARGUMENTS="--server URL" ...)
@@ -100,13 +102,13 @@ doors: loadtest-build ## what a packet costs by WHEP and by Flashphoner's room A
 first-frame: build ## how long somebody who comes late waits for the first picture, in Chromium; in a room of Debian's Janus too (JOINS=30)
 	@scripts/dependencies build test compare
 	@scripts/janus .build/janus
-	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/first_frame.py --joins $(JOINS) \
+	scripts/private-network .venv/bin/python Tests/browser/first_frame.py --joins $(JOINS) \
 	  --janus .build/janus --address 198.51.100.1 --json out/first-frame/first-frame.json
 
 badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian's Janus beside it (about two hours; ARGUMENTS="--only C1,C2 --short"); figures in out/badnet
 	@scripts/dependencies build test badnet
 	@scripts/janus .build/janus
-	ROOST_BINARY=.build/release/roost .venv/bin/python Tests/browser/badnet/badnet.py --janus .build/janus --json out/badnet/badnet.json \
+	.venv/bin/python Tests/browser/badnet/badnet.py --janus .build/janus --json out/badnet/badnet.json \
 	  $(ARGUMENTS)
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more, and what waiting devices cost; page in out/growth
@@ -145,32 +147,29 @@ format: ## format the sources
 
 crash: ## kill -9 the server CRASHES=1000 times and look whether anything acknowledged is missing
 	@scripts/dependencies build
-	swift build --build-tests
 	ROOST_CRASHES=$(CRASHES) scripts/swift-test 'CrashTests'
 
 sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
 	@scripts/dependencies build test
-	swift build --build-tests $(ASAN)
 	ROOST_CRASHES=10 LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 SWIFT_TEST_FLAGS='$(ASAN)' \
 	  scripts/swift-test $(if $(FILTER),'$(FILTER)')
-	swift build --build-tests $(TSAN)
 	ROOST_CRASHES=10 SWIFT_TEST_FLAGS='$(TSAN)' scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
 fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml stun" for some; TURNS=15 QUIET=5: up to 15 turns, until 5 in a row bring no new edge)
 	@scripts/dependencies build
 	@TURNS=$(TURNS) QUIET=$(QUIET) scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
 
-fuzz-short: ## run all fuzz targets, from their seeds, for five minutes in all once they are built
+fuzz-short: ## run all fuzz targets, from their seeds, for two minutes in all once they are built (make fuzz: for longer)
 	@scripts/dependencies build
-	@scripts/fuzz --within 300
+	@scripts/fuzz --within 120
 
 soak: loadtest-build ## let bad clients at a server for an hour (MINUTES=60), and look whether anything is left of them; figures in out/soak
 	@scripts/dependencies build test
-	ROOST_BINARY=.build/release/roost LOADTEST_BINARY=.build/release/loadtest .venv/bin/python Tests/browser/soak/soak.py \
+	.venv/bin/python Tests/browser/soak/soak.py \
 	  --minutes $(or $(MINUTES),60) --json out/soak/soak.json $(ARGUMENTS)
 
 bare: ## as root: COMMAND="make test" in a fresh clone on a bare Debian 12, in the chroot FOLDER=/var/tmp/roost-bare
 	@scripts/bare-debian $(FOLDER) '$(COMMAND)'
 
 clean: ## remove everything that was built
-	rm -rf .build Samples/Phone/.build out .venv
+	rm -rf .build out .venv
