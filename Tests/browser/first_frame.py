@@ -66,7 +66,7 @@ ROOST_JOIN = """async ({ user, room }) => {
 
 
 class Roost:
-    """Our own server, in its release build where there is one."""
+    """Our own server."""
 
     name = "Roost"
 

@@ -50,10 +50,10 @@ storage:
 
 
 def binary() -> pathlib.Path:
-    """The command under test: ROOST_BINARY, else the debug build."""
-    path = pathlib.Path(os.environ.get("ROOST_BINARY", ROOT / ".build/debug/roost"))
+    """The command under test: ROOST_BINARY, else what `make build` makes."""
+    path = pathlib.Path(os.environ.get("ROOST_BINARY", ROOT / ".build/release/roost"))
     if not path.exists():
-        raise RuntimeError(f"{path} is missing: build it with `swift build`, or set ROOST_BINARY")
+        raise RuntimeError(f"{path} is missing: make build, or set ROOST_BINARY")
     return path
 
 

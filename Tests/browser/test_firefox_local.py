@@ -8,7 +8,7 @@ import sys
 import firefox
 import pytest
 from people import eventually
-from server import ROOT
+from server import ROOT, binary
 
 # What our other tests change so that Firefox takes the loopback.
 CHANGED = ("media.peerconnection.ice.loopback", "media.peerconnection.ice.obfuscate_host_addresses")
@@ -25,7 +25,7 @@ STATES = "() => window.connections.map((connection) => connection.connectionStat
 
 def media(folder: pathlib.Path, config: str | None) -> str:
     """What becomes of the media of an ordinary Firefox: connected or failed."""
-    words = [ROOT / ".build/debug/roost", "serve"]
+    words = [binary(), "serve"]
     if config is not None:
         (folder / "local.yaml").write_text(config)
         words += ["--config", "local.yaml"]

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.alone
 
 
 def loadtest() -> pathlib.Path:
-    """The program under test: LOADTEST_BINARY, else the debug build."""
-    path = pathlib.Path(os.environ.get("LOADTEST_BINARY", ROOT / ".build/debug/loadtest"))
-    assert path.exists(), f"{path} is missing: build it with `swift build`, or set LOADTEST_BINARY"
+    """The program under test: LOADTEST_BINARY, else what `make loadtest-build` makes."""
+    path = pathlib.Path(os.environ.get("LOADTEST_BINARY", ROOT / ".build/release/loadtest"))
+    assert path.exists(), f"{path} is missing: make loadtest-build, or set LOADTEST_BINARY"
     return path
 
 

@@ -41,7 +41,7 @@ class Beside:
 class Talk:
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
-        self.program = pathlib.Path(os.environ.get("LOADTEST_BINARY", ROOT / ".build/debug/loadtest"))
+        self.program = pathlib.Path(os.environ.get("LOADTEST_BINARY", ROOT / ".build/release/loadtest"))
 
     @contextlib.contextmanager
     def beside(self, url: str, seconds: float) -> typing.Iterator[Beside]:
