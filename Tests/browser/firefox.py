@@ -9,7 +9,7 @@ import time
 import typing
 
 import numpy
-from fixtures import LOOKS
+from fixtures import LOOKS, RATE
 from people import COLOUR, RECEIVED, close, eventually, near
 from websockets.sync.client import connect
 
@@ -50,14 +50,16 @@ RECORD = """async (name) => {
 class FirefoxPerson:
     """The part of `Person` that tests of other stacks need."""
 
-    def __init__(self, name: str, url: str, folder: pathlib.Path) -> None:
+    def __init__(self, name: str, url: str, folder: pathlib.Path, pictures: int = RATE) -> None:
+        """`pictures`: of its camera, a second."""
         self.name = name
         self.url = url
         self.next_id = 0
         self.resources = contextlib.ExitStack()
         profile = folder / f"firefox-{name}"
         profile.mkdir()
-        lines = (f"user_pref({json.dumps(key)}, {json.dumps(value)});" for key, value in PREFERENCES.items())
+        preferences = {**PREFERENCES, "media.navigator.video.default_fps": pictures}
+        lines = (f"user_pref({json.dumps(key)}, {json.dumps(value)});" for key, value in preferences.items())
         (profile / "user.js").write_text("\n".join(lines))
         self.log = folder / f"firefox-{name}.log"
         with self.log.open("wb") as log:

@@ -26,12 +26,12 @@ LOOKS = {
 }
 
 
-def write_picture(path: pathlib.Path, colour: tuple[int, int, int]) -> None:
-    """A plain colour with a light square that wanders, as Y4M: every frame differs from the one before."""
+def write_picture(path: pathlib.Path, colour: tuple[int, int, int], rate: int = RATE) -> None:
+    """A plain colour with a light square that wanders, as Y4M: every frame differs from the one before. `rate`: frames a second."""
     y, u, v = yuv(colour)
-    frames = RATE * SECONDS
+    frames = rate * SECONDS
     with path.open("wb") as file:
-        file.write(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F{RATE}:1 Ip A1:1 C420mpeg2\n".encode())
+        file.write(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F{rate}:1 Ip A1:1 C420mpeg2\n".encode())
         for index in range(frames):
             luma = numpy.full((HEIGHT, WIDTH), y, numpy.uint8)
             left = 8 + (WIDTH - 48) * index // frames

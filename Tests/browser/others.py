@@ -1,6 +1,7 @@
 """Clients of others as processes: GStreamer, Pion and aiortc (stacks/), what they are told and what they say."""
 
 import json
+import os
 import pathlib
 import subprocess
 import threading
@@ -19,21 +20,24 @@ NAMES = ("GStreamer", "Pion", "aiortc")
 class Programs:
     """How each stack is started. Building Pion's and drawing its picture is done once."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, pictures: int = 15) -> None:
+        """`pictures`: of each camera, a second."""
+        self.environment = {**os.environ, "STACK_PICTURES": str(pictures)}
         self.pion = ROOT / ".build" / "stacks" / "pion"
         # Debian has Pion's source.
         subprocess.run([ROOT / "scripts" / "pion", self.pion], check=True)
         self.picture = folder / "picture.ivf"
-        draw(self.picture)
+        draw(self.picture, pictures)
 
     def in_room(self, stack: str, rtc: str, room: str, name: str, seconds: float, listens: bool = False) -> "Stack":
         """`listens`: it publishes nothing, and never makes the connection for that."""
         how = ["listen"] if listens else []
-        return Stack(name, self._command(stack, "gstreamer.py", "aiortc_person.py", *how, rtc, room, name, seconds))
+        command = self._command(stack, "gstreamer.py", "aiortc_person.py", *how, rtc, room, name, seconds)
+        return Stack(name, command, self.environment)
 
     def by_http(self, stack: str, what: str, url: str, seconds: float) -> "Stack":
         """`what`: publish or play."""
-        return Stack(stack, self._command(stack, "gstreamer_http.py", "aiortc_http.py", what, url, seconds))
+        return Stack(stack, self._command(stack, "gstreamer_http.py", "aiortc_http.py", what, url, seconds), self.environment)
 
     def _command(self, stack: str, gstreamer: str, aiortc: str, *arguments) -> list[str]:
         before, after = {
@@ -47,13 +51,13 @@ class Programs:
 class Stack:
     """A client as a process, and what it has said."""
 
-    def __init__(self, name: str, command: list[str]) -> None:
+    def __init__(self, name: str, command: list[str], environment: dict[str, str]) -> None:
         self.name = name
         self.events: list[dict] = []
         self.received: list[dict] = []
         self.errors: list[str] = []
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        self.process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
         for stream, take in ((self.process.stdout, self.take), (self.process.stderr, self.errors.append)):
             threading.Thread(target=self.read, args=(stream, take), daemon=True).start()
 
@@ -96,6 +100,16 @@ class Stack:
         """Whether its receiving transport is up."""
         return "connected" in self.said("subscribe")
 
+    def excuse(self) -> str:
+        """What it says of itself when it has given a connection up: that it was late, or that the server went silent. Empty where it
+        has given none up."""
+        for late in self.said("gaveUp"):
+            # An answer counts for half a second, and six must have missed that.
+            if late < 3:
+                return f"{self.name} gave up, and its own loop was in time: the server went silent"
+            return f"{self.name} gave up: its own loop was late for {late} of its last checks; this machine is too slow"
+        return ""
+
     @property
     def failures(self) -> list[dict]:
         return [event for event in self.events if event.get("event") in FAILURES]
@@ -109,10 +123,10 @@ class Stack:
         return f"{self.name}: {self.events[-10:]} {self.received[-1:]} {''.join(self.errors[-10:])}"
 
 
-def draw(path: pathlib.Path) -> None:
+def draw(path: pathlib.Path, rate: int) -> None:
     """Two seconds of VP8 in a file."""
     with av.open(str(path), "w", format="ivf") as file:
-        stream = file.add_stream("libvpx", rate=15)
+        stream = file.add_stream("libvpx", rate=rate)
         stream.width, stream.height, stream.pix_fmt = 320, 180, "yuv420p"
         for index in range(30):
             shade = numpy.full((180, 320, 3), (40 + index * 4, 120, 90), numpy.uint8)

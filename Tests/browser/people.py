@@ -5,7 +5,7 @@ import re
 import time
 import typing
 
-from fixtures import LOOKS, write_picture, write_tone
+from fixtures import LOOKS, RATE, write_picture, write_tone
 from playwright.sync_api import Browser, Error, Locator, Page, Playwright, expect
 
 CHROMIUM = "/usr/bin/chromium"
@@ -222,8 +222,10 @@ def counts_of(received: dict[str, dict[str, dict[str, typing.Any]]]) -> dict[str
 class Crowd:
     """Keeps one Chromium for each name, because starting one is what costs."""
 
-    def __init__(self, playwright: Playwright, folder: pathlib.Path) -> None:
+    def __init__(self, playwright: Playwright, folder: pathlib.Path, pictures: int = RATE) -> None:
+        """`pictures`: of each camera, a second."""
         self.playwright = playwright
+        self.pictures = pictures
         self.folder = folder
         self.browsers: dict[str, Browser] = {}
 
@@ -231,7 +233,7 @@ class Crowd:
         if name not in self.browsers:
             look = LOOKS[name]
             picture, sound = self.folder / f"{name}.y4m", self.folder / f"{name}.wav"
-            write_picture(picture, look.colour)
+            write_picture(picture, look.colour, self.pictures)
             write_tone(sound, look.tone)
             files = [f"--use-file-for-fake-video-capture={picture}", f"--use-file-for-fake-audio-capture={sound}"]
             self.browsers[name] = self.playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS + files)

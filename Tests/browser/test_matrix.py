@@ -66,6 +66,9 @@ class Made:
             if one is not self and not (gone and one.name == "Anna") and not (self.world.fault == "unseen" and one.name == "Anna")
         }
 
+    def excuse(self) -> str:
+        return f"{self.name}'s loop was late" if self.world.fault == "freezes" else ""
+
     def failures(self) -> list[str]:
         return ["media.failed"] if self.world.fault == "told of a failure" and self.world.now() > 150 else []
 
@@ -113,6 +116,7 @@ def test_whatever_goes_wrong_fails_its_cell(fault, others, capability):
     place = CAPABILITIES.index(capability)
     assert all(results[name] == "yes" for name in CAPABILITIES[:place]), results
     assert results[capability].startswith("no: "), results
+    assert ("; Anna's loop was late; P0's loop was late" in results[capability]) == (fault == "freezes"), results
     assert all(results[name] == "not reached" for name in CAPABILITIES[place + 1 :]), results
     row = {"stack": "Pion", "situation": "five", **results}
     assert failed([row]) == [row] and "no" in table([row]).splitlines()[1].split()

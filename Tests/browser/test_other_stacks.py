@@ -3,6 +3,8 @@
 libnice leaves out the loopback, so these tests run where there is another address: under scripts/private-network.
 """
 
+import os
+import signal
 import time
 
 import pytest
@@ -26,7 +28,7 @@ def server(tmp_path_factory):
     with Server(tmp_path_factory.mktemp("roost"), address=ADDRESS, advertise=ADDRESS, unknown="group", more=often) as server:
         yield server
 
-# Shares one after the other, each for a moment; the last one stays.
+# Shares one after the other, each for a moment; the last one stays. Each takes two offers, and a session may make four a second.
 SHARES = """async (count) => {
   const { room } = window.roost;
   const canvas = document.createElement("canvas");
@@ -39,7 +41,7 @@ SHARES = """async (count) => {
   for (let share = 1; ; share += 1) {
     const track = await room.publish(canvas.captureStream(20).getVideoTracks()[0], { label: `share${share}`, simulcast: false });
     if (share === count) return;
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     await room.unpublish(track);
   }
 }"""
@@ -182,3 +184,24 @@ def test_aiortc_joins_where_several_publish_already(position, server, room):
     finally:
         for one in people:
             one.close()
+
+
+@pytest.mark.parametrize("who", ["itself", "the server"])
+def test_who_gives_a_connection_up_says_whose_silence_it_was(who, programs, person, room, tmp_path, monkeypatch):
+    """On a slow machine the server rightly misses a client that is too late for its own timers: nobody is to take that for its fault."""
+    monkeypatch.setenv("STACK_CONSENT", "0.3")
+    with Server(tmp_path, address=ADDRESS, advertise=ADDRESS, unknown="group") as server:
+        person("Anna", on=server).join(room)
+        stack = programs.in_room("aiortc", server.rtc, room, "aiortc", 300)
+        try:
+            eventually("they hear each other", lambda: stack.hears(["Anna"]))
+            assert stack.excuse() == ""
+            os.kill(*((stack.process.pid, signal.SIGUSR1) if who == "itself" else (server.process.pid, signal.SIGSTOP)))
+            try:
+                eventually("it has given up", lambda: stack.said("gaveUp"))
+            finally:
+                os.kill(server.process.pid, signal.SIGCONT)
+            wanted = "this machine is too slow" if who == "itself" else "the server went silent"
+            assert wanted in stack.excuse()
+        finally:
+            stack.stop()

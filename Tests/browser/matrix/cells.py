@@ -46,7 +46,8 @@ class Cell:
                 act()
                 results[step] = "yes"
         except Exception as error:
-            results[step] = f"no: {type(error).__name__}: {error}"[:1000]
+            excuses = filter(None, (one.excuse() for one in (self.anna, *self.others)))
+            results[step] = "; ".join([f"no: {type(error).__name__}: {error}"[:1000], *excuses])
         return results
 
     def is_listed(self) -> None:

@@ -26,6 +26,8 @@ from server import Server  # noqa: E402
 TOKEN = "token-of-the-matrix"
 # Five who are there already. Chromium's have faces by their names.
 FIVE = {"Chromium": "Cleo", "Firefox": "Fox", "GStreamer": "Gus", "Pion": "Pia", "aiortc": "Ari"}
+# Of each camera, a second: a room of six decodes those of five in each of six programs.
+PICTURES = 5
 rooms = itertools.count(1)
 
 
@@ -125,8 +127,8 @@ def run(seconds: float, only: str, folder: pathlib.Path) -> tuple[list[dict], di
     more = f"admin:\n  token: {TOKEN}\n"
     server = Server(folder, address=ADDRESS, advertise=ADDRESS, unknown="group", more=more)
     with server, sync_playwright() as playwright:
-        crowd, cells, encoded = Crowd(playwright, folder), [], None
-        cast = Cast(server, crowd, Programs(folder), folder)
+        crowd, cells, encoded = Crowd(playwright, folder, PICTURES), [], None
+        cast = Cast(server, crowd, Programs(folder, PICTURES), folder, PICTURES)
         matrix = Matrix(server, cast, seconds)
         try:
             # First, while there is no other browser.

@@ -38,6 +38,9 @@ class Member(typing.Protocol):
 
     def failures(self) -> list[str]: ...
 
+    def excuse(self) -> str:
+        """What kept it from its part, on this machine; empty where nothing did. So nobody takes a slow machine for the server's fault."""
+
     def close(self) -> None: ...
 
 
@@ -58,6 +61,9 @@ class Page:
 
     def counts(self) -> Counts:
         return counts_of(self.person.received())
+
+    def excuse(self) -> str:
+        return ""
 
     def close(self) -> None:
         self.person.close()
@@ -118,6 +124,9 @@ class Program:
         status = self.process.process.poll()
         return told if status in (None, 0) else [*told, f"ended with {status}: {''.join(self.process.errors[-5:])}"]
 
+    def excuse(self) -> str:
+        return self.process.excuse() if self.process else ""
+
     def close(self) -> None:
         if self.process:
             self.process.stop()
@@ -126,8 +135,9 @@ class Program:
 class Cast:
     """Makes members, and ends them."""
 
-    def __init__(self, server: Server, crowd: Crowd, programs: Programs, folder: pathlib.Path) -> None:
-        self.server, self.crowd, self.programs, self.folder = server, crowd, programs, folder
+    def __init__(self, server: Server, crowd: Crowd, programs: Programs, folder: pathlib.Path, pictures: int) -> None:
+        """`pictures`: of each camera, a second."""
+        self.server, self.crowd, self.programs, self.folder, self.pictures = server, crowd, programs, folder, pictures
         self.foxes: dict[str, FirefoxPage] = {}
 
     def make(self, stack: str, name: str) -> Member:
@@ -137,7 +147,7 @@ class Cast:
             return Program(self.programs, stack, name, self.server.rtc)
         # Starting one is what costs.
         if name not in self.foxes:
-            self.foxes[name] = FirefoxPage(FirefoxPerson(name, self.server.url, self.folder))
+            self.foxes[name] = FirefoxPage(FirefoxPerson(name, self.server.url, self.folder, self.pictures))
         return self.foxes[name]
 
     def end(self, member: Member) -> None:

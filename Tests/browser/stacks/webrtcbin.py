@@ -2,6 +2,7 @@
 counted, and descriptions. For Debian's Python, which has the bindings."""
 
 import asyncio
+import os
 import typing
 
 import gi
@@ -13,9 +14,11 @@ from gi.repository import Gst, GstSdp, GstWebRTC  # noqa: E402
 
 Gst.init(None)
 
+# A second.
+PICTURES = os.environ.get("STACK_PICTURES", "15")
 # A test picture (VP8) and a tone (Opus).
-SEND = """webrtcbin name=rtc bundle-policy=max-bundle
-  videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=15/1 !
+SEND = f"""webrtcbin name=rtc bundle-policy=max-bundle
+  videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate={PICTURES}/1 !
     vp8enc deadline=1 keyframe-max-dist=60 target-bitrate=300000 ! rtpvp8pay picture-id-mode=15-bit !
     application/x-rtp,media=video,encoding-name=VP8,payload=96 ! rtc.
   audiotestsrc is-live=true wave=sine freq=500 ! audioconvert ! opusenc ! rtpopuspay !

@@ -4,6 +4,7 @@ package main
 import (
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/pion/rtcp"
@@ -13,6 +14,15 @@ import (
 	"github.com/pion/webrtc/v3/pkg/media/ivfreader"
 	"github.com/pion/webrtc/v3/pkg/media/samplebuilder"
 )
+
+// pictures that are sent, a second.
+var pictures = func() time.Duration {
+	number, err := strconv.Atoi(os.Getenv("STACK_PICTURES"))
+	if err != nil {
+		return 15
+	}
+	return time.Duration(number)
+}()
 
 // sending makes a connection that publishes, with its offer set; start begins to send the picture in a file.
 func sending(name string) (pc *webrtc.PeerConnection, start func(picture string)) {
@@ -37,7 +47,7 @@ func sending(name string) (pc *webrtc.PeerConnection, start func(picture string)
 	must(err)
 	must(pc.SetLocalDescription(offer))
 	return pc, func(picture string) {
-		go write(video, frames(picture), time.Second/15)
+		go write(video, frames(picture), time.Second/pictures)
 		go write(audio, [][]byte{{0xf8, 0xff, 0xfe}}, 20*time.Millisecond)
 	}
 }
