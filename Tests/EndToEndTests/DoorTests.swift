@@ -151,14 +151,17 @@ extension EndToEnd {
         let anna = try await Client(server.url, "anna")
         let guesser = try RawSocket(port: server.server.port)
         guesser.upgrade()
-        let guesses = (0..<4_000).flatMap { number in
-          RawSocket.frame(
-            1,
-            Array(
-              #"{"id":\#(number),"method":"session.resume","params":{"resumeToken":"r1.\#(number)","lastSeq":0}}"#.utf8)
-          )
+        func guess(_ numbers: Range<Int>) {
+          guesser.write(
+            numbers.flatMap { number in
+              Self.text(
+                #"{"id":\#(number),"method":"session.resume","params":{"resumeToken":"r1.\#(number)","lastSeq":0}}"#)
+            })
         }
-        guesser.write(guesses)
+        // These are looked at, and on a busy machine that takes longer than to be cut off for the rest.
+        guess(0..<10)
+        #expect(await eventually { guesser.texts.count == 10 })
+        guess(10..<4_000)
         #expect(await eventually { guesser.closeCode == 1008 && guesser.isOver })
         let codes = guesser.texts.map(Self.code)
         #expect(Set(codes) == [1007, 1006] && codes.count { $0 == 1007 } < 2_000)

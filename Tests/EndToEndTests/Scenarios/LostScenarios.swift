@@ -215,7 +215,10 @@ extension EndToEnd.CallScenarios {
       _ = try await anna.hears(\.active, of: id)
       let media = try #require(ben.media)
       switch end {
-      case .closes: await media.closeConnections(politely: true)
+      case .closes:
+        // The server may be up first. Before the client is, it has nothing to say a word by.
+        #expect(await eventually { await media.statistics.subscribe.connectedAt != nil })
+        await media.closeConnections(politely: true)
       case .fallsSilent:
         #expect(await eventually(within: .seconds(60)) { await media.statistics.subscribe.consents >= 3 })
         #expect(await anna.heard(\.reconnecting).isEmpty)
