@@ -36,7 +36,7 @@ private struct Crowd {
     rules.storesRecords = true
     rules.rooms["demo"]?.videoSeats = 8
     scene = Scene(rules, seed: seed)
-    (scene.isVerified, scene.refusalInterval) = (true, 5)
+    scene.isVerified = true
     random = SplitMix64(seed: seed)
     for index in 0..<16 { clients.append(arrive(index)) }
   }

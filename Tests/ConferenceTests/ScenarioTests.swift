@@ -32,8 +32,6 @@ import Testing
     for round in 0..<100 {
       var random = SplitMix64(seed: UInt64(round))
       let scene = Scene(seed: UInt64(round))
-      // All of them are refused alike, and to look at everything for each costs most of the time.
-      scene.refusalInterval = 20
       let seated = ["A", "B"].map { scene.client($0) }
       for member in seated { _ = try scene.join(member).get() }
       for member in seated { _ = member.take() }
