@@ -64,7 +64,8 @@ extension ReceivedLine {
       }
       var (sets, bytes) = ([[UInt8]](), 0)
       for text in said.utf8.split(separator: UInt8(ascii: ",")).prefix(mostSets) {
-        guard let unit = Base64.standard.decode(text.prefix { $0 != UInt8(ascii: "=") }), !unit.isEmpty,
+        guard let end = text.lastIndex(where: { $0 != UInt8(ascii: "=") }),
+          let unit = Base64.standard.decode(text[...end]),
           bytes + unit.count <= mostSetBytes
         else { continue }
         sets.append(unit)
