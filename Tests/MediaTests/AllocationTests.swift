@@ -68,6 +68,26 @@ struct AllocationTests {
     #expect(allocated == 0)
   }
 
+  /// A stream that says nothing but a payload type that two silent lines have: it is looked for with each of its packets, and found nowhere.
+  @Test func aStreamOfNoTrackAllocatesNothing() throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let tracks = [call.publish(anna, .video), call.publish(anna, .video)]
+    call.run(.seconds(1))
+    call.track(tracks[1]) { $0.isSending = false }
+    call.track(tracks[0]) {
+      $0.tagsMid = false
+      $0.layers[0].ssrc = 0x7777_0001
+    }
+    call.run(.seconds(2))
+    let datagrams = Self.datagrams(of: anna, from: call.now)
+    defer { for datagram in datagrams { datagram.deallocate() } }
+    let before = call.worker.counters.drops[.unknownStream]
+    let allocated = Self.allocations(&call.worker, datagrams, from: anna.path, at: call.now + .milliseconds(1))
+    #expect(call.worker.counters.drops[.unknownStream] - before == UInt64(datagrams.count) && datagrams.count >= 30)
+    #expect(allocated == 0)
+  }
+
   /// A room in which packets wait for company: a busy worker with many tracks, sound behind pictures.
   @Test func waitingForCompanyAllocatesNothing() throws {
     let call = try Call()

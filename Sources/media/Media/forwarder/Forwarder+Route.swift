@@ -141,7 +141,8 @@ enum Demultiplexer {
     // All lines that have the payload type, and those of them that have been silent since this stream came.
     var (lines, silent) = (0, 0)
     var (only, quiet) = (Place?.none, Place?.none)
-    for (index, line) in routes.lines.enumerated() {
+    for index in routes.lines.indices {
+      let line = routes.lines[index]
       guard let (_, format) = forwarder.producers[line.producer].payloads.codec(view.payloadType) else { continue }
       let place = Place(line: index, isRetransmission: format == .retransmission)
       (lines, only) = (lines + 1, place)
@@ -161,7 +162,8 @@ enum Demultiplexer {
   }
 
   private static func hasGoneOn(_ line: LineRoute, since: Instant, _ forwarder: borrowing Forwarder) -> Bool {
-    for row in line.encodings where forwarder.encodings[row.encoding].encoding.hasArrived(since: since) { return true }
+    for index in line.encodings.indices
+    where forwarder.encodings[line.encodings[index].encoding].encoding.hasArrived(since: since) { return true }
     return false
   }
 
@@ -189,7 +191,8 @@ enum Demultiplexer {
   ) -> StrayStreamReport? {
     if routes.isRetired(view.ssrc) { return nil }
     var (lines, isMedia, isNamed) = (0, true, extensions.mid == nil)
-    for line in routes.lines {
+    for index in routes.lines.indices {
+      let line = routes.lines[index]
       if let mid = extensions.mid, line.mid.equals(bytes, mid) { isNamed = true }
       guard let (_, format) = forwarder.producers[line.producer].payloads.codec(view.payloadType) else { continue }
       lines += 1
