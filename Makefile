@@ -38,7 +38,8 @@ build: ## build the release program: .build/release/roost
 	@scripts/dependencies build
 	swift build $(RELEASE) --product roost
 
-test: swift-test instructions browser-test ## run all tests: unit, scenario, cost of a packet, browser
+test: ## run all tests: unit, scenario, cost of a packet, browser
+	@scripts/parts swift-test loadtest-build instructions browser-test
 
 swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
@@ -78,7 +79,8 @@ stacks: build ## FFmpeg 8 before three Chromiums, and each stack alone in a room
 	scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py \
 	  --json out/stacks/stacks.json $(ARGUMENTS)
 
-# All at once: one after the other, the last modules of each would be compiled on one core while the other has nothing to do.
+# All at once: one after the other, the last modules of each would be compiled on one core while the other has nothing to do. Tests run these
+# programs as users do; besides, a build for release looks at a whole module at once, and finds other errors.
 loadtest-build:
 	@scripts/dependencies build
 	ROOST_PART=roost,loadtest,forward-bench swift build $(RELEASE)
