@@ -22,7 +22,7 @@ import Testing
   ]
 
   @Test func eachBoundIsTheOneOfTheSource() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let root = SourceFiles.root
     let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
     let rows = Document(text).rows(under: "## Everything that is read is bounded").dropFirst()
     var left = Self.others

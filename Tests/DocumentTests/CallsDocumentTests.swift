@@ -7,7 +7,7 @@ import Testing
 @testable import Calls
 
 @Suite struct CallsDocumentTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+  private static let root = SourceFiles.root
   private let text: String
   private let names: String
 

@@ -1,6 +1,5 @@
 // scripts/check: which tests a change asks for.
 
-import Foundation
 import Testing
 
 struct CheckTests {
@@ -13,14 +12,7 @@ struct CheckTests {
     (["Sources/media/MediaWorker/WorkerThread.swift"], "ServerTests"),
     (["docs/protocol.md", "Tests/EndToEndTests/Support.swift"], "none that only compute"),
   ]) func aChangeAsksForTheTestsOfItsTargets(files: [String], tests: String) throws {
-    let process = Process()
-    process.executableURL = SourceFiles.root.appending(path: "scripts/check")
-    process.arguments = ["--plan", "--files"] + files
-    let said = Pipe()
-    process.standardOutput = said
-    try process.run()
-    let text = String(decoding: try said.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0 && text == "\(files.count) files have changed; tests: \(tests)\n")
+    let (status, said) = try SourceFiles.script("check", ["--plan", "--files"] + files)
+    #expect(status == 0 && said == "\(files.count) files have changed; tests: \(tests)\n")
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 struct FileNameTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+  private static let root = SourceFiles.root
 
   /// Paths of all source files, from the root; those of `Sources` by target and name too.
   private static let sources: Set<String> = {

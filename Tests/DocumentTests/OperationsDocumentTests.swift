@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct OperationsDocumentTests {
   @Test func everyMetricIsExplained() async throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let root = SourceFiles.root
     let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
     let documented = Set(text.matches(of: /`(roost_[a-z_]+)`/).map { String($0.1) })
 

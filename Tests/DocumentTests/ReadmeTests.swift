@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ReadmeTests {
-  private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+  private let root = SourceFiles.root
 
   private func text(_ path: String) throws -> String {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)

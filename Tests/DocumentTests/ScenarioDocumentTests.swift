@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ScenarioDocumentTests {
-  private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+  private let root = SourceFiles.root
 
   @Test func everyScenarioHasItsTest() throws {
     let text = try String(contentsOf: root.appending(path: "docs/scenarios.md"), encoding: .utf8)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SecurityDocumentTests {
   @Test func everyBoundIsWhereItIsSaidToBe() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let root = SourceFiles.root
     let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
     let rows = Document(text).rows(under: "## Everything that is read is bounded").dropFirst()
     #expect(rows.count > 40)
@@ -63,7 +63,7 @@ import Testing
 
   /// Whoever adds a bound adds a row, or says above why there is none.
   @Test(arguments: rowless.keys.sorted()) func everyBoundHasARow(_ path: String) throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let root = SourceFiles.root
     let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
     let rows = Array(Document(text).rows(under: "## Everything that is read is bounded").dropFirst())
     let source = try SourceFiles.text(path)
@@ -84,7 +84,7 @@ import Testing
 
   /// Each row names tests that there are.
   @Test func everyBoundNamesItsTest() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let root = SourceFiles.root
     let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
     let rows = Document(text).rows(under: "## Everything that is read is bounded").dropFirst()
     var suites: [String: [String]] = [:]
