@@ -22,7 +22,7 @@ class Programs:
 
     def __init__(self, folder: pathlib.Path, pictures: int = 15) -> None:
         """`pictures`: of each camera, a second."""
-        self.environment = {**os.environ, "STACK_PICTURES": str(pictures)}
+        self.pictures = pictures
         self.pion = ROOT / ".build" / "stacks" / "pion"
         # Debian has Pion's source.
         subprocess.run([ROOT / "scripts" / "pion", self.pion], check=True)
@@ -32,20 +32,20 @@ class Programs:
     def in_room(self, stack: str, rtc: str, room: str, name: str, seconds: float, listens: bool = False) -> "Stack":
         """`listens`: it publishes nothing, and never makes the connection for that."""
         how = ["listen"] if listens else []
-        command = self._command(stack, "gstreamer.py", "aiortc_person.py", *how, rtc, room, name, seconds)
-        return Stack(name, command, self.environment)
+        return self._start(name, stack, "gstreamer.py", "aiortc_person.py", *how, rtc, room, name, seconds)
 
     def by_http(self, stack: str, what: str, url: str, seconds: float) -> "Stack":
         """`what`: publish or play."""
-        return Stack(stack, self._command(stack, "gstreamer_http.py", "aiortc_http.py", what, url, seconds), self.environment)
+        return self._start(stack, stack, "gstreamer_http.py", "aiortc_http.py", what, url, seconds)
 
-    def _command(self, stack: str, gstreamer: str, aiortc: str, *arguments) -> list[str]:
+    def _start(self, name: str, stack: str, gstreamer: str, aiortc: str, *arguments) -> "Stack":
         before, after = {
             "GStreamer": (["/usr/bin/python3", STACKS / gstreamer], []),
             "Pion": ([self.pion], [self.picture]),
             "aiortc": ([ROOT / ".venv" / "bin" / "python", STACKS / aiortc], []),
         }[stack]
-        return [str(word) for word in (*before, *arguments, *after)]
+        command = [str(word) for word in (*before, *arguments, *after)]
+        return Stack(name, command, {**os.environ, "STACK_PICTURES": str(self.pictures)})
 
 
 class Stack:
@@ -103,12 +103,13 @@ class Stack:
     def excuse(self) -> str:
         """What it says of itself when it has given a connection up: that it was late, or that the server went silent. Empty where it
         has given none up."""
-        for late in self.said("gaveUp"):
-            # An answer counts for half a second, and six must have missed that.
-            if late < 3:
-                return f"{self.name} gave up, and its own loop was in time: the server went silent"
-            return f"{self.name} gave up: its own loop was late for {late} of its last checks; this machine is too slow"
-        return ""
+        late = next(iter(self.said("gaveUp")), None)
+        if late is None:
+            return ""
+        # An answer counts for half a second, and six must have missed that.
+        if late < 3:
+            return f"{self.name} gave up, and its own loop was in time: the server went silent"
+        return f"{self.name} gave up: its own loop was late {late} times while it waited; this machine is too slow"
 
     @property
     def failures(self) -> list[dict]:
@@ -124,7 +125,7 @@ class Stack:
 
 
 def draw(path: pathlib.Path, rate: int) -> None:
-    """Two seconds of VP8 in a file."""
+    """Thirty pictures of VP8 in a file."""
     with av.open(str(path), "w", format="ivf") as file:
         stream = file.add_stream("libvpx", rate=rate)
         stream.width, stream.height, stream.pix_fmt = 320, 180, "yuv420p"

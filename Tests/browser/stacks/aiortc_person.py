@@ -19,8 +19,6 @@ import native  # noqa: E402
 from native import NativePerson, received  # noqa: E402
 
 native.PICTURES = int(os.environ.get("STACK_PICTURES", native.PICTURES))
-
-
 # Seconds between two checks, for tests that do not wait for half a minute.
 aioice.ice.CONSENT_INTERVAL = float(os.environ.get("STACK_CONSENT", aioice.ice.CONSENT_INTERVAL))
 
@@ -41,10 +39,9 @@ class GivenUp(logging.Handler):
 
 
 class Talking(NativePerson):
-    # When its loop was half a second late: so late an answer that has come counts for none.
-    late: collections.deque[float] = collections.deque(maxlen=1000)
-
     async def _join(self, room: str) -> None:
+        # When its loop was half a second late: so late an answer that has come counts for none.
+        self.late: collections.deque[float] = collections.deque(maxlen=1000)
         self.clock = asyncio.create_task(self._watch_clock())
         await super()._join(room)
 
