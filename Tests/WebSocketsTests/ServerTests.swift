@@ -395,8 +395,7 @@ import Testing
     for connection in connections { connection.send(8, [0x03, 0xe9]) }
     #expect(await eventually { server.statistics.webSocketsOpen == 0 && server.statistics.connections == 0 })
     #expect(server.statistics.closed[.peer] == 200)
-    let ids = log.all.compactMap { if case .opened(let id, _) = $0 { id } else { nil } }
-    #expect(Set(ids).count == 200)
+    #expect(Set(await log.opened(200)).count == 200)
   }
 
   @Test func connectionsAreCapped() async throws {
