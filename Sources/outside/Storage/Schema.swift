@@ -15,7 +15,7 @@ enum Schema {
       PRIMARY KEY (room, number)
     ) WITHOUT ROWID;
     """,
-    // Calls, and messages for web servers. Bodies are JSON of the Kept… types of Sources/rules/Calls.
+    // Calls, and messages for web servers. Bodies are JSON of the Kept… types of `Calls`.
     """
     CREATE TABLE record (
       number INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, call TEXT NOT NULL, ended_at INTEGER NOT NULL,
