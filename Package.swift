@@ -92,13 +92,6 @@ let storeys: [[Target]] = [
       hot("Forwarding", ["Basics", "RTP", "Congestion"]),
     ]),
   storey(
-    "media",
-    [
-      hot("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
-      hot("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media", "Threads"]),
-      module("Negotiation", ["Basics", "SDP", "RTP"]),
-    ]),
-  storey(
     "rules",
     [
       // Which names are let in. Of the server alone: it asks Swift's own tables, by no public interface.
@@ -106,6 +99,16 @@ let storeys: [[Target]] = [
       module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
       module("Calls", ["Basics", "RoostProtocol"]),
       module("Conference", ["Basics", "Names", "RoostProtocol", "Calls"]),
+    ]),
+  storey(
+    "media",
+    [
+      hot("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
+      hot("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media", "Threads"]),
+      module("Negotiation", ["Basics", "SDP", "RTP"]),
+      // The media half of the conference: what is decided about seats becomes SDP and commands to workers, and the other way round.
+      module(
+        "MediaControl", ["Basics", "Conference", "Crypto", "Media", "Negotiation", "RTP", "RoostProtocol"]),
     ]),
   storey(
     "doors",
@@ -151,6 +154,7 @@ let storeys: [[Target]] = [
         [
           "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
           "Logging", "Signalling", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media",
+          "MediaControl",
           "MediaWorker", "CLinux", "Forwarding", "SRTP", "Threads",
         ]),
       .executableTarget(
@@ -234,6 +238,7 @@ let package = Package(
     // Tests.
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     module("TestSupport", ["Basics"], path: "Tests/TestSupport"),
+    module("MediaPeer", ["Basics", "Media", "RTP", "SDP", "TestSupport"], path: "Tests/MediaPeer"),
     tests("BasicsTests", ["Basics"]),
     tests("CLinuxTests", ["CLinux", "Basics", "TestSupport"]),
     tests("ThreadsTests", ["Threads", "Basics", "TestSupport"]),
@@ -298,8 +303,14 @@ let package = Package(
     tests(
       "ServerTests",
       [
-        "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
+        "Server", "Configuration", "Conference", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol", "Media",
         "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
+      ]),
+    tests(
+      "MediaControlTests",
+      [
+        "MediaControl", "MediaPeer", "Basics", "Conference", "Media", "Negotiation", "RTP", "RoostProtocol", "SDP",
+        "TestSupport",
       ]),
     tests(
       "SyntheticParticipantTests",

@@ -4,6 +4,8 @@ import Basics
 import Calls
 import Logging
 import Media
+import MediaControl
+import MediaPeer
 import Negotiation
 import RoostProtocol
 import Signalling

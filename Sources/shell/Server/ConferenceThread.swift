@@ -9,6 +9,7 @@ import Basics
 import Conference
 import Logging
 import Media
+import MediaControl
 import MediaWorker
 import RoostProtocol
 import Signalling
@@ -144,17 +145,9 @@ struct ConferenceLoop: ~Copyable {
 
   /// Sends the offers and commands that the inputs have led to: changes of one turn coalesce.
   private mutating func settle() {
-    // On the connections of streams the client offers, so none comes for those.
-    for offer in director.takeOffers() where offer.connection.id == .subscribe {
-      apply(.serverOffer(offer.seat, offer.offer))
-    }
+    for offer in director.pollOffers() { apply(offer) }
     for effect in core.takeWaiting() { outputs.deliver(effect) }
-    let commands = director.takeCommands()
-    guard !commands.isEmpty else { return }
-    for worker in director.workers.indices {
-      let own = commands.filter { $0.worker == worker }.map(\.command)
-      if !own.isEmpty { outputs.command(worker, own) }
-    }
+    for (worker, commands) in director.pollCommands() { outputs.command(worker, commands) }
   }
 
   private mutating func operate(
@@ -185,7 +178,7 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private mutating func carryOut(_ effect: MediaEffect) {
-    let outcome = director.carryOut(effect)
+    let outcome = director.apply(effect)
     if let refusal = outcome.refusal {
       lines.write(
         .warning, "subscription_refused", of: core.subject(of: refusal.subscription) ?? LineSubject(network: nil)
@@ -212,132 +205,13 @@ struct ConferenceLoop: ~Copyable {
   // MARK: what workers report
 
   private mutating func take(_ event: WorkerEvent) {
-    switch event {
-    case .transportConnected(let key): media(key, .connected)
-    case .transportFailed(let key, let failure): media(key, MediaChange(failure))
-    case .transportLost(let key): media(key, .lost)
-    case .transportRecovered(let key): media(key, .recovered)
-    case .silence(let question, let time):
-      if let asker = director.takeAsker(of: question) { apply(.silence(asker, time)) }
-    case .streamStrays(let key, let stream): media(key, .strays(reason: stream.sentence))
-    case .streamsFound(let key): media(key, .found)
-    case .transportExceeds(let key, let kind, let limit):
-      guard let connection = director.connections.transports[key] else { return }
-      apply(.excess(connection.seat, connection.id, Excess(kind), bitsPerSecond: limit))
-    case .consumerStarted(let key, let producer, let timestamp):
-      apply(.subscription(SubscriptionID(key.value), .started(TrackID(producer.value), timestamp: timestamp)))
-    case .consumerLayer(let key, let layer, let encoding): layerChanged(SubscriptionID(key.value), layer, encoding)
-    case .consumerPaused(let key, let isPaused):
-      apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
-    case .consumerMisses(let key, let producer, let missing):
-      apply(.subscription(SubscriptionID(key.value), .missing(TrackID(producer.value), missing?.step)))
-    case .producerLayers(let key, let layers, let encodings):
-      director.setActive(encodings, of: TrackID(key.value))
-      apply(.trackLayers(TrackID(key.value), layers))
-    case .overload(let worker, let isOverloaded):
-      director.placement.setOverloaded(isOverloaded, worker: worker)
-      apply(.mediaLoad(director.placement.mediaLoad))
-      logger.warning(
-        isOverloaded ? "worker overloaded: newcomers are refused" : "worker takes newcomers again",
-        ["worker": LogValue(worker)])
-    case .activeSpeakers(let room, let speakers):
-      // Each participant once: who has several tracks is told by the loudest.
-      let levels = speakers.compactMap { speaker in
-        director.tracks[TrackID(speaker.producer)].map { SpeakerLevel(seat: $0.seat, level: Int(speaker.level)) }
-      }
-      apply(.activeSpeakers(Conference.RoomKey(room.value), levels))
-    case .quality(let measured): apply(.quality(director.reports(measured)))
-    }
+    // Which track a subscription shows is kept in the conference alone.
+    var shown: TrackID?
+    if case .consumerLayer(let consumer, _, _) = event { shown = core.track(of: SubscriptionID(consumer.value)) }
+    if let command = director.apply(event, shown: shown) { apply(command) }
+    guard case .overload(let worker, let isOverloaded) = event else { return }
+    logger.warning(
+      isOverloaded ? "worker overloaded: newcomers are refused" : "worker takes newcomers again",
+      ["worker": LogValue(worker)])
   }
-
-  private mutating func media(_ key: TransportKey, _ change: MediaChange) {
-    guard let connection = director.connections.transports[key] else { return }
-    apply(.media(connection.seat, connection.id, change))
-  }
-
-  /// Only simulcast tracks have layers worth telling of.
-  private mutating func layerChanged(_ id: SubscriptionID, _ layer: Int, _ encoding: Int) {
-    guard let track = core.track(of: id).flatMap({ director.tracks[$0] }),
-      track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(encoding)
-    else { return }
-    let told = Layer(definition: track.layers.definition(of: layer), rid: track.parameters.encodings[encoding].rid)
-    apply(.subscription(id, .layer(told)))
-  }
-}
-
-extension MediaChange {
-  init(_ failure: TransportFailure) {
-    switch failure {
-    case .handshake(let reason): self = .failed(.dtls, reason: reason.asSentence, isFinal: true)
-    case .fingerprintMismatch:
-      self = .failed(
-        .dtls, reason: "The certificate does not match the fingerprint in the session description.", isFinal: true)
-    case .closedByPeer: self = .closed(reason: "The client closed the connection.")
-    case .tooSlow(let progress): self = .failed(progress.step, reason: progress.sentence, isFinal: false)
-    }
-  }
-}
-
-extension MissingMedia {
-  /// As clients are told of it.
-  fileprivate var step: SubscriptionStep {
-    switch self {
-    case .nothing: .nothing
-    case .noKeyframe: .noKeyframe
-    }
-  }
-}
-
-extension StrayStreamReport {
-  /// What is wrong with it, for people.
-  var sentence: String {
-    switch cause {
-    case .unknownMid: "Packets of SSRC \(ssrc) bear a MID that is no published track's."
-    case .unknownPayloadType:
-      "Packets of SSRC \(ssrc) have payload type \(payloadType), which no answer of the server has."
-    case .ambiguous:
-      "Packets of SSRC \(ssrc) say by no MID, no RID and no a=ssrc which track they are of, and several have payload type \(payloadType)."
-    case .occupied:
-      "Packets of SSRC \(ssrc) belong to a track that receives another SSRC still, or to a layer of it that was not offered."
-    }
-  }
-}
-
-extension Excess {
-  init(_ kind: IntakeClass) {
-    switch kind {
-    case .sound: self = .sound
-    case .video: self = .video
-    case .unrouted: self = .newStreams
-    case .control: self = .control
-    }
-  }
-}
-
-extension TransportProgress {
-  /// What the connection waits for.
-  var step: MediaStep {
-    switch self {
-    case .unheard, .checked: .ice
-    case .nominated: .dtls
-    case .undescribed: .sdp
-    }
-  }
-
-  /// The same for people.
-  var sentence: String {
-    switch self {
-    case .unheard:
-      "No connectivity check of the client has arrived: UDP to the server's media port is blocked, or its candidates are wrong."
-    case .checked:
-      "Connectivity checks arrive, but the client has nominated none: the server's answers do not reach it."
-    case .nominated: "The DTLS handshake is not done: the client does not begin it, or its larger packets are lost."
-    case .undescribed: "The client checks the connection, but its session description has not come."
-    }
-  }
-}
-
-extension String {
-  /// With a capital and a full stop.
-  fileprivate var asSentence: String { prefix(1).uppercased() + dropFirst() + (hasSuffix(".") ? "" : ".") }
 }

@@ -9,6 +9,7 @@ import Flashphoner
 import Glibc
 import Logging
 import Media
+import MediaControl
 import MediaWorker
 import Negotiation
 import RTP

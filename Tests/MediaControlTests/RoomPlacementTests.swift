@@ -3,7 +3,7 @@
 import Testing
 
 @testable import Conference
-@testable import Server
+@testable import MediaControl
 
 @Suite struct RoomPlacementTests {
   private let hall = Conference.RoomKey(1)

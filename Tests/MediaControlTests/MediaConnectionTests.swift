@@ -1,6 +1,7 @@
 // Seats with more connections than the two of the room protocol, as other front doors open them.
 
 import Media
+import MediaPeer
 import Negotiation
 import RTP
 import RoostProtocol
@@ -9,7 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Conference
-@testable import Server
+@testable import MediaControl
 
 @Suite struct MediaConnectionTests {
   private let third = MediaConnectionID(2)

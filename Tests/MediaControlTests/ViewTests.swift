@@ -1,6 +1,7 @@
 // Views between the conference and the worker: a line that takes all codecs, and what is shown on it.
 
 import Media
+import MediaPeer
 import Negotiation
 import RTP
 import RoostProtocol
@@ -8,7 +9,7 @@ import SDP
 import Testing
 
 @testable import Conference
-@testable import Server
+@testable import MediaControl
 
 @Suite struct ViewTests {
   /// Anna (seat 1) publishes tracks 11 (VP8, two layers) and 12 (H264 alone), a shared screen; Bert (seat 2) opens the view 21.

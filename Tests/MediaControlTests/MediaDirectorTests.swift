@@ -2,6 +2,7 @@
 
 import Basics
 import Media
+import MediaPeer
 import Negotiation
 import RTP
 import RoostProtocol
@@ -10,7 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Conference
-@testable import Server
+@testable import MediaControl
 
 @Suite struct MediaDirectorTests {
   /// Anna (seat 1) publishes tracks 11 (audio) and 12 (video); Bert (seat 2) is there.

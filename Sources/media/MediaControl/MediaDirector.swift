@@ -1,5 +1,5 @@
 // Turns what the conference decides about seats, tracks and subscriptions into SDP rounds with the clients and commands
-// to the workers. A value without I/O, owned by the conference thread: commands collect in `commands`, offers in `takeOffers`.
+// to the workers, and what workers report into what the conference hears. A value without I/O, owned by the conference thread.
 // `RoomPlacement` says where rooms live, `ConnectionTable` holds the media connections.
 //
 //   openSeat ─▶ two connections + first offer        negotiatePublish ─▶ prepare ─▶ commitPublish ─▶ producers
@@ -21,12 +21,16 @@ struct DirectedCommand: Sendable {
   var command: WorkerCommand
 }
 
-/// The media half of the conference thread.
-struct MediaDirector {
+/// The media half of the conference thread. What happens comes in by `apply`; what a turn has led to is taken at its end, by
+/// `pollOffers` and then `pollCommands`.
+public struct MediaDirector: Sendable {
   /// How one worker is reached.
-  struct WorkerAddress {
+  public struct WorkerAddress: Sendable {
     /// Candidates for its port, best first.
     var addresses: [SocketAddress]
+
+    /// A worker at these addresses, best first.
+    public init(addresses: [SocketAddress]) { self.addresses = addresses }
   }
 
   /// Media connections of one seat at most. Each is a transport on the worker, and a front door may open one for each stream:
@@ -51,7 +55,8 @@ struct MediaDirector {
   var unsettled: Set<ConnectionKey> = []
   var random = SecureRandomGenerator()
 
-  init(
+  /// No seats yet. `fingerprint` is that of the certificate that all workers show (RFC 8122 §5).
+  public init(
     workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions,
     subscribeOptions: SubscribeOptions = SubscribeOptions()
   ) {
@@ -62,24 +67,40 @@ struct MediaDirector {
     placement = RoomPlacement(workers: workers.count)
   }
 
-  /// Takes the commands that have collected.
+  /// Takes the commands that have collected, in order.
   mutating func takeCommands() -> [DirectedCommand] {
     defer { commands.removeAll(keepingCapacity: true) }
     return commands
   }
 
+  /// What a turn has led to on the side of clients: the offers of the server, for the conference to number. Changes of one turn coalesce.
+  public mutating func pollOffers() -> [Command] {
+    // On the connections of streams the client offers, so none comes for those.
+    takeOffers().filter { $0.connection.id == .subscribe }.map { .serverOffer($0.seat, $0.offer) }
+  }
+
+  /// What a turn has led to on the side of workers: for each that is told something its commands, in order.
+  public mutating func pollCommands() -> [(worker: Int, commands: [WorkerCommand])] {
+    let all = takeCommands()
+    guard !all.isEmpty else { return [] }
+    return workers.indices.compactMap { worker in
+      let own = all.filter { $0.worker == worker }.map(\.command)
+      return own.isEmpty ? nil : (worker, own)
+    }
+  }
+
   // MARK: effects
 
   /// What the conference has to hear of an effect that was carried out.
-  struct Outcome {
+  public struct Outcome: Sendable {
     /// To be applied, in order.
-    var commands: [Command] = []
+    public internal(set) var commands: [Command] = []
     /// A subscription that cannot be, for the log; a command tells the conference.
-    var refusal: (subscription: SubscriptionID, error: ErrorObject)?
+    public internal(set) var refusal: (subscription: SubscriptionID, error: ErrorObject)?
   }
 
   /// Carries out what the conference wants of the media side.
-  mutating func carryOut(_ effect: MediaEffect) -> Outcome {
+  public mutating func apply(_ effect: MediaEffect) -> Outcome {
     var outcome = Outcome()
     switch effect {
     case .openSeat(let seat, let room, let participant, _, let sound, let capabilities):

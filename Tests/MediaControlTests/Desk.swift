@@ -1,7 +1,8 @@
-// The SDP side of a client, built by hand, and a director with one worker that remembers its commands.
+// A director with one worker that remembers its commands.
 
 import Basics
 import Media
+import MediaPeer
 import Negotiation
 import RTP
 import RoostProtocol
@@ -10,65 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Conference
-@testable import Server
-
-/// The client's end of a peer connection.
-struct Browser {
-  var ufrag = "clnt"
-  var fingerprint = CertificateFingerprint.filled(with: 0x11)
-  var lines: [MediaDescription] = []
-
-  var transport: TransportAttributes {
-    TransportAttributes(
-      credentials: ICECredentials(ufrag: ufrag, password: "clientclientclientclient1"), fingerprint: fingerprint,
-      setup: .actpass)
-  }
-
-  mutating func audio(_ mid: String) { lines.append(.audio(mid: mid, .sendOnly, transport, [.opus(111)])) }
-
-  mutating func video(_ mid: String, codecs: [Codec] = Codec.video(96, "VP8", rtx: 97)) {
-    lines.append(.video(mid: mid, .sendOnly, transport, codecs))
-  }
-
-  /// A track with layers, told apart by RID.
-  mutating func simulcast(_ mid: String, _ rids: [String]) {
-    video(mid)
-    let line = lines.count - 1
-    lines[line].rtp.extensions = [
-      HeaderExtension(id: 4, uri: "urn:ietf:params:rtp-hdrext:sdes:mid"),
-      HeaderExtension(id: 10, uri: "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"),
-    ]
-    lines[line].streams.rids = rids.map { RestrictionID(id: $0, sends: true) }
-    lines[line].streams.simulcast = Simulcast(send: rids.map { [Simulcast.Alternative(rid: $0)] })
-  }
-
-  var offer: String {
-    var description = SessionDescription(origin: Origin(sessionID: 5))
-    for line in lines {
-      var line = line
-      if !line.isRejected { line.transport = transport }
-      description.add(line)
-    }
-    return description.serialized()
-  }
-
-  /// The answer as browsers make it, bent by `bend`.
-  func answer(_ offer: String, _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }) throws -> String {
-    var answer = SessionDescription(origin: Origin(sessionID: 6))
-    for (index, offered) in try SessionDescription.parse(offer).media.enumerated() {
-      var line = offered.isRejected ? .rejection(of: offered) : offered
-      line.streams = StreamAttributes()
-      if !offered.isRejected {
-        line.direction = offered.direction?.reversed
-        line.transport = transport
-        line.transport.setup = .active
-      }
-      bend(&line, index)
-      answer.add(line)
-    }
-    return answer.serialized()
-  }
-}
+@testable import MediaControl
 
 /// A director and what it has told its worker. The desk keeps the subscriptions, as the conference does.
 final class Desk {
@@ -261,64 +204,4 @@ extension Conference.Subscription {
       id: id, seat: seat, connection: connection, track: track ?? self.track, view: view, wish: wish ?? self.wish,
       isAgreed: isAgreed ?? self.isAgreed)
   }
-}
-
-extension [WorkerCommand] {
-  var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _, _) = $0 { key } else { nil } } }
-  var closed: [TransportKey] { compactMap { if case .closeTransport(let key) = $0 { key } else { nil } } }
-  var consumers: [ConsumerKey] {
-    compactMap { if case .addConsumer(let key, _, _, _, _, _, _) = $0 { key } else { nil } }
-  }
-  var updated: [(key: ConsumerKey, parameters: SendParameters)] {
-    compactMap { if case .updateConsumer(let key, let parameters) = $0 { (key, parameters) } else { nil } }
-  }
-  /// Layers that subscriptions are to be sent, from their beginning or later.
-  var layers: [Int?] {
-    compactMap {
-      switch $0 {
-      case .addConsumer(_, _, _, _, _, let layer, _), .setLayer(_, let layer): .some(layer)
-      default: nil
-      }
-    }
-  }
-  /// Pauses of subscriptions, from their beginning or later.
-  var pauses: [Bool] {
-    compactMap {
-      switch $0 {
-      case .addConsumer(_, _, _, _, let paused, _, _), .setPaused(_, let paused): paused
-      default: nil
-      }
-    }
-  }
-  /// Priorities of subscriptions, from their beginning or later.
-  var priorities: [Int] {
-    compactMap {
-      switch $0 {
-      case .addConsumer(_, _, _, _, _, _, let priority), .setPriority(_, let priority): priority
-      default: nil
-      }
-    }
-  }
-  var producers: [(key: ProducerKey, transport: TransportKey)] {
-    compactMap { if case .addProducer(let key, let transport, _, _, _) = $0 { (key, transport) } else { nil } }
-  }
-  /// For each producer whether its publisher is told which layers to send.
-  var pausing: [Bool] {
-    compactMap { if case .addProducer(_, _, _, _, let pausesLayers) = $0 { pausesLayers } else { nil } }
-  }
-  var publishers: [Publisher] {
-    compactMap { if case .addProducer(_, _, _, let publisher, _) = $0 { publisher } else { nil } }
-  }
-  var removedProducers: [ProducerKey] { compactMap { if case .removeProducer(let key) = $0 { key } else { nil } } }
-  var removedConsumers: [ConsumerKey] { compactMap { if case .removeConsumer(let key) = $0 { key } else { nil } } }
-  var swaps: [[ConsumerKey]] { compactMap { if case .swap(let a, let b) = $0 { [a, b] } else { nil } } }
-  /// What views are to show: the consumer, its producer, the layer and the priority.
-  var shows: [(key: ConsumerKey, producer: ProducerKey?, layer: Int?, priority: Int)] {
-    compactMap {
-      guard case .show(let key, let producer, let layer, let priority) = $0 else { return nil }
-      return (key, producer, layer, priority)
-    }
-  }
-  var restarted: [TransportKey] { compactMap { if case .restartICE(let key, _) = $0 { key } else { nil } } }
-  var remotes: [TransportKey] { compactMap { if case .setRemote(let key, _) = $0 { key } else { nil } } }
 }

@@ -1,11 +1,12 @@
 // Names of layers: what they mean for tracks of one to four layers, and the commands that follow from a wish.
 
 import Media
+import MediaPeer
 import RoostProtocol
 import Testing
 
 @testable import Conference
-@testable import Server
+@testable import MediaControl
 
 @Suite struct TrackLayersTests {
   struct Case: Sendable, CustomTestStringConvertible {
