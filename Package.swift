@@ -114,18 +114,20 @@ let storeys: [[Target]] = [
     "doors",
     [
       module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
+      module("DoorKit", ["Basics", "RoostProtocol", "Conference", "Tokens", "Logging", "Threads"]),
       module(
-        "Signalling", ["Basics", "Names", "RoostProtocol", "Conference", "Tokens", "WebSockets", "Logging", "Threads"]),
+        "NativeDoor",
+        ["Basics", "Names", "RoostProtocol", "Conference", "DoorKit", "WebSockets", "Logging", "Threads"]),
       module(
         "Whip",
         [
-          "Basics", "Conference", "Crypto", "Logging", "Names", "RoostProtocol", "SDP", "Signalling", "Threads",
+          "Basics", "Conference", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
       module(
         "Flashphoner",
         [
-          "Basics", "Conference", "Crypto", "Logging", "Names", "RoostProtocol", "SDP", "Signalling", "Threads",
+          "Basics", "Conference", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
       module("Admin", ["Basics", "Names", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
@@ -153,7 +155,8 @@ let storeys: [[Target]] = [
         "Server",
         [
           "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
-          "Logging", "Signalling", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media",
+          "Logging", "DoorKit", "NativeDoor", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP",
+          "Crypto", "Media",
           "MediaControl",
           "MediaWorker", "CLinux", "Forwarding", "SRTP", "Threads",
         ]),
@@ -231,7 +234,7 @@ let package = Package(
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
         "Configuration", "Names", "Tokens", "WebSockets", "Whip", "Flashphoner", "Media", "Forwarding", "Conference",
-        "Admin", "Storage", "Webhooks", "Signalling", "Logging", "TestSupport", "Threads",
+        "Admin", "Storage", "Webhooks", "DoorKit", "NativeDoor", "Logging", "TestSupport", "Threads",
       ],
       path: "Fuzz/Targets"),
 
@@ -280,19 +283,23 @@ let package = Package(
       ],
       exclude: ["TLS"]),
     tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport", "TLSClient"]),
+    tests("LoggingTests", ["Logging", "Basics"]),
     tests(
-      "SignallingTests",
+      "DoorKitTests",
+      ["DoorKit", "RoostProtocol", "Conference", "Basics", "Logging", "TestSupport", "Threads", "Tokens"]),
+    tests(
+      "NativeDoorTests",
       [
-        "Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads",
-        "Tokens",
+        "NativeDoor", "DoorKit", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport",
+        "Threads", "Tokens",
       ]),
     tests(
       "WhipTests",
-      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "Signalling", "WebSockets", "TestSupport"]),
+      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "DoorKit", "WebSockets", "TestSupport"]),
     tests(
       "FlashphonerTests",
       [
-        "Flashphoner", "Basics", "Conference", "Names", "RoostProtocol", "Signalling", "CAllocationCounter",
+        "Flashphoner", "Basics", "Conference", "Names", "RoostProtocol", "DoorKit", "CAllocationCounter",
         "TestSupport",
       ]),
     tests("CompressionTests", ["Compression"]),
@@ -304,7 +311,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol", "Media",
-        "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
+        "Basics", "Calls", "Logging", "DoorKit", "NativeDoor", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "MediaControlTests",
@@ -329,7 +336,7 @@ let package = Package(
     tests(
       "DocumentTests",
       [
-        "Server", "Configuration", "Basics", "Calls", "Logging", "WebSockets", "RoostProtocol", "Signalling",
+        "Server", "Configuration", "Basics", "Calls", "Logging", "WebSockets", "RoostProtocol", "DoorKit",
         "Negotiation", "SDP", "RTP", "TestSupport",
       ]),
     tests(

@@ -5,7 +5,8 @@ import Conference
 import Glibc
 import Logging
 import RoostProtocol
-import Signalling
+import DoorKit
+import NativeDoor
 import TestSupport
 import Threads
 import WebSockets

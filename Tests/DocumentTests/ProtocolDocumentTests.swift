@@ -6,7 +6,7 @@ import Negotiation
 import RTP
 import RoostProtocol
 import SDP
-import Signalling
+import DoorKit
 import Testing
 
 @Suite struct ProtocolDocumentTests {

@@ -4,7 +4,7 @@ import Basics
 import RoostClient
 import RoostProtocol
 import Server
-import Signalling
+import DoorKit
 import TestSupport
 import Testing
 import Threads

@@ -6,7 +6,7 @@ import Foundation
 import FoundationNetworking
 import RoostClient
 import RoostProtocol
-import Signalling
+import DoorKit
 import SyntheticParticipant
 import TestSupport
 import Testing

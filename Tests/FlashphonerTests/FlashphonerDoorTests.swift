@@ -4,7 +4,7 @@ import Basics
 import Conference
 import Logging
 import RoostProtocol
-import Signalling
+import DoorKit
 import TestSupport
 import Testing
 import WebSockets
@@ -17,7 +17,7 @@ private struct Stage {
   let commands: Locked<[Command]>
   let now: Locked<Instant>
 
-  init(_ limits: SignallingLimits = SignallingLimits()) {
+  init(_ limits: DoorLimits = DoorLimits()) {
     let (commands, now) = (Locked<[Command]>([]), Locked(Instant(nanoseconds: 1)))
     (self.commands, self.now) = (commands, now)
     door = FlashphonerDoor(
@@ -76,7 +76,7 @@ private struct Stage {
 
   /// A room costs ten, as at the native door: of forty that are left after the connection there are four, and not a fifth.
   @Test func messagesCountByTheirWeight() {
-    let limits = SignallingLimits(requestsPerSecond: 1, burst: 45)
+    let limits = DoorLimits(requestsPerSecond: 1, burst: 45)
     let stage = Stage(limits)
     stage.open(1, from: near)
     for room in 1...4 { stage.join(room, 1) }
@@ -126,7 +126,7 @@ private struct Stage {
   }
 
   @Test func whatIsNotReadIsTooFast() {
-    var limits = SignallingLimits()
+    var limits = DoorLimits()
     limits.strangersTooFast = 3
     let stage = Stage(limits)
     stage.door.handle(.opened(WebSocketID(rawValue: 1), WebSocketPeer(address: near, origin: nil)))

@@ -3,7 +3,7 @@
 import Basics
 import Conference
 import RoostProtocol
-import Signalling
+import DoorKit
 import TestSupport
 import Testing
 
@@ -336,7 +336,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
 
 @Suite struct GateTests {
   @Test func floodsAreSlowedAndThenCutOff() {
-    var gate = Gate(limits: SignallingLimits(requestsPerSecond: 1, burst: 2, mostTooFast: 3), now: .zero)
+    var gate = Gate(limits: DoorLimits(requestsPerSecond: 1, burst: 2, mostTooFast: 3), now: .zero)
     let verdicts = (0..<5).map { _ in gate.judge(.none, unanswered: 0, at: .zero) }
     #expect(verdicts.prefix(2) == [.pass, .pass])
     #expect(verdicts[2] == verdicts[3] && verdicts[2] != .pass)
@@ -351,7 +351,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
   }
 
   @Test func mistakesInARowEndIt() {
-    var gate = Gate(limits: SignallingLimits(badInARow: 3), now: .zero)
+    var gate = Gate(limits: DoorLimits(badInARow: 3), now: .zero)
     #expect(gate.judge(.malformed("a"), unanswered: 0, at: .zero) == .refuse("a"))
     #expect(gate.judge(.none, unanswered: 0, at: .zero) == .pass)
     #expect(gate.judge(.none, unanswered: 64, at: .zero) != .pass)

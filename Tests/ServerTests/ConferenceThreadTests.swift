@@ -8,7 +8,7 @@ import MediaControl
 import MediaPeer
 import Negotiation
 import RoostProtocol
-import Signalling
+import DoorKit
 import TestSupport
 import Testing
 import Threads

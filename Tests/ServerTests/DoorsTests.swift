@@ -4,7 +4,8 @@ import Basics
 import Conference
 import Logging
 import RoostProtocol
-import Signalling
+import DoorKit
+import NativeDoor
 import TestSupport
 import Testing
 import WebSockets

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import WebSockets
 
-@testable import Signalling
+@testable import DoorKit
 @testable import Whip
 
 @Suite struct TokenRateTests {

@@ -4,7 +4,7 @@ import Conference
 import Crypto
 import Logging
 import RoostProtocol
-import Signalling
+import DoorKit
 import Threads
 import WebSockets
 

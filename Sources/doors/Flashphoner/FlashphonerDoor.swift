@@ -8,7 +8,7 @@ import Conference
 import Crypto
 import Logging
 import RoostProtocol
-import Signalling
+import DoorKit
 import Threads
 import WebSockets
 
@@ -36,7 +36,7 @@ public final class FlashphonerDoor: Sendable {
   /// Its place among the front doors of the process.
   public let id: DoorID
   let appKeys: Set<String>
-  private let limits: SignallingLimits
+  private let limits: DoorLimits
   let grace: TimeDelta
   let log: Logger
   /// Where lines go about those who have no session.
@@ -63,7 +63,7 @@ public final class FlashphonerDoor: Sendable {
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether requests from an address are to be refused for now; asked for each of them, once.
   public init(
-    id: DoorID, appKeys: [String], limits: SignallingLimits = SignallingLimits(), grace: TimeDelta = .seconds(15),
+    id: DoorID, appKeys: [String], limits: DoorLimits = DoorLimits(), grace: TimeDelta = .seconds(15),
     log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     tokens: TokenGate = TokenGate(OpenAccess()), lines: SessionLines? = nil,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },

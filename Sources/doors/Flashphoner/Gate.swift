@@ -1,6 +1,6 @@
 // What passes of a client's frames: how many, how often wrong, and for how long it may say nothing. As at the native door. Pure.
 import Basics
-import Signalling
+import DoorKit
 
 /// Judges each frame of a connection.
 struct Gate: Sendable {
@@ -21,12 +21,12 @@ struct Gate: Sendable {
     case unread(wait: Int64)
   }
 
-  private let limits: SignallingLimits
+  private let limits: DoorLimits
   private let opened: Instant
   private var pace: MessagePace
   private var wasIdle = false
 
-  init(limits: SignallingLimits, now: Instant) {
+  init(limits: DoorLimits, now: Instant) {
     (self.limits, opened) = (limits, now)
     pace = MessagePace(limits: limits, now: now)
   }

@@ -2,7 +2,7 @@
 import Basics
 import Conference
 import RoostProtocol
-import Signalling
+import DoorKit
 import Threads
 import WebSockets
 

@@ -3,7 +3,7 @@
 import Basics
 import Conference
 import Logging
-import Signalling
+import DoorKit
 
 extension WhipDoor {
   /// Leaves a line about a refusal, `whip_refused` or `whep_refused`: a warning where it is about SDP.

@@ -5,7 +5,7 @@ import Crypto
 import Logging
 import Names
 import RoostProtocol
-import Signalling
+import DoorKit
 import WebSockets
 
 /// Words of WHIP's HTTP.

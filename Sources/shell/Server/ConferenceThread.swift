@@ -12,7 +12,7 @@ import Media
 import MediaControl
 import MediaWorker
 import RoostProtocol
-import Signalling
+import DoorKit
 import Threads
 
 /// What the conference thread is told.

@@ -2,7 +2,8 @@
 
 import Conference
 import Flashphoner
-import Signalling
+import DoorKit
+import NativeDoor
 import Whip
 
 /// A way in for clients. It makes the `ConnectionID`s of its connections with its own id.

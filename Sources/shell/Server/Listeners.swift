@@ -4,7 +4,8 @@ import Admin
 import Configuration
 import Flashphoner
 import Logging
-import Signalling
+import DoorKit
+import NativeDoor
 import Threads
 import WebSockets
 import Whip

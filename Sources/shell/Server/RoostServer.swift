@@ -14,7 +14,8 @@ import MediaWorker
 import Negotiation
 import RTP
 import SRTP
-import Signalling
+import DoorKit
+import NativeDoor
 import Threads
 import WebSockets
 import Whip
@@ -70,14 +71,14 @@ public final class RoostServer: Sendable {
     readiness = ReadinessState()
     let lines = SessionLines(log)
     let door = FrontDoor(
-      limits: SignallingLimits(configuration), log: log, tokens: tokens, lines: lines,
+      limits: DoorLimits(configuration), log: log, tokens: tokens, lines: lines,
       isOverloaded: { inbox.isOverloaded(for: $0) }
     ) { inbox.post(.command($0)) }
     let whip = WhipDoor(
       id: DoorID(1), surroundings: .init(configuration), log: log, tokens: tokens, lines: lines,
       isOverloaded: { inbox.isOverloaded(for: $0) }, sink: { inbox.post(.command($0)) })
     let flashphonerDoor = FlashphonerDoor(
-      id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: SignallingLimits(configuration),
+      id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: DoorLimits(configuration),
       grace: configuration.sessions.resumeGrace, log: log, tokens: tokens, lines: lines,
       isOverloaded: { inbox.isOverloaded(for: $0) },
       sink: { inbox.post(.command($0)) })

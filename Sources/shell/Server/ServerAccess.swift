@@ -5,7 +5,7 @@ import Basics
 import Configuration
 import Crypto
 import Logging
-import Signalling
+import DoorKit
 import Threads
 import WebSockets
 

@@ -10,7 +10,7 @@ import Logging
 import Negotiation
 import RTP
 import RoostProtocol
-import Signalling
+import DoorKit
 import WebSockets
 import Whip
 
@@ -118,7 +118,7 @@ extension ServerConfiguration.VideoCodec {
   }
 }
 
-extension SignallingLimits {
+extension DoorLimits {
   init(_ configuration: ServerConfiguration) {
     self.init()
     requestsPerSecond = Double(configuration.limits.requestsPerSecond)

@@ -7,7 +7,8 @@ import Flashphoner
 import Forwarding
 import Media
 import RoostProtocol
-import Signalling
+import DoorKit
+import NativeDoor
 import WebSockets
 
 extension MetricsCollector {

@@ -9,7 +9,8 @@ import Logging
 import Media
 import MediaWorker
 import RoostProtocol
-import Signalling
+import DoorKit
+import NativeDoor
 import Threads
 import WebSockets
 

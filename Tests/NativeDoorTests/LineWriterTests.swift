@@ -9,7 +9,8 @@ import WebSockets
 
 @testable import Conference
 @testable import Logging
-@testable import Signalling
+@testable import DoorKit
+@testable import NativeDoor
 
 /// A pipe that is read when the test says so.
 private final class Tube: Sendable {
@@ -105,7 +106,7 @@ private final class Tube: Sendable {
     let tube = try Tube()
     let log = Logger(level: .debug, format: .text, writer: LineWriter(tube.writer))
     let box = Locked<FrontDoor?>(nil)
-    var limits = SignallingLimits(requestsPerSecond: 1_000_000, burst: 1_000_000, unanswered: 100_000)
+    var limits = DoorLimits(requestsPerSecond: 1_000_000, burst: 1_000_000, unanswered: 100_000)
     (limits.strangersPerSecond, limits.strangersBurst) = (1_000_000, 1_000_000)
     let door = FrontDoor(limits: limits, log: log) { command in
       guard case .request(let connection, let id, _) = command else { return }

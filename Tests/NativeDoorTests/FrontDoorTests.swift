@@ -9,7 +9,8 @@ import Testing
 import Threads
 import WebSockets
 
-@testable import Signalling
+@testable import DoorKit
+@testable import NativeDoor
 
 @Suite struct FrontDoorTests {
   private let here = PeerNetwork(SocketAddress(v4: 0x7f00_0001, port: 1))
@@ -276,7 +277,7 @@ import WebSockets
   }
 
   @Test func floodsAreSlowedWithAWaitAndUnansweredOnesCapped() async throws {
-    let stage = try Stage(limits: SignallingLimits(requestsPerSecond: 0.1, burst: 20, unanswered: 5))
+    let stage = try Stage(limits: DoorLimits(requestsPerSecond: 0.1, burst: 20, unanswered: 5))
     let peer = try stage.connect()
     for id in 0..<30 { peer.ask(id, "ping") }
     #expect(await eventually { peer.errors.count == 25 })
@@ -323,7 +324,7 @@ import WebSockets
   @Test func anOverloadRefusesRequestsButHearsOfEnds() async throws {
     let isOverloaded = Locked(true)
     let stage = try Stage(
-      limits: SignallingLimits(unanswered: 1), isOverloaded: { _ in isOverloaded.withLock { $0 } })
+      limits: DoorLimits(unanswered: 1), isOverloaded: { _ in isOverloaded.withLock { $0 } })
     let peer = try stage.connect()
     for id in 0..<3 { peer.ask(id, "room.list") }
     #expect(await eventually { peer.errors.count == 3 })
@@ -378,7 +379,7 @@ import WebSockets
   @Test func aConnectionWithoutSessionIsClosedInTime() async throws {
     let time = Locked(Instant.zero)
     let stage = try Stage(
-      limits: SignallingLimits(helloTimeout: .milliseconds(10_000)), clock: { time.withLock { $0 } },
+      limits: DoorLimits(helloTimeout: .milliseconds(10_000)), clock: { time.withLock { $0 } },
       core: {
         guard case .resume(let connection, let id, _, _) = $0 else { return [] }
         return [.reply(connection, id, .success(.resumed(.replayed(0))))]
@@ -401,7 +402,7 @@ import WebSockets
 
   @Test func tenThousandRepliesKeepTheirOrder() async throws {
     let stage = try Stage(
-      limits: SignallingLimits(requestsPerSecond: 1e9, burst: 1_000_000, unanswered: 100_000),
+      limits: DoorLimits(requestsPerSecond: 1e9, burst: 1_000_000, unanswered: 100_000),
       webLimits: WebSocketLimits(maximumQueuedBytes: 1 << 26, maximumQueuedMessages: 100_000), core: obliging)
     let peer = try stage.connect()
     // The client's own queue is bounded too, so the requests go in parts.

@@ -3,7 +3,8 @@ import Basics
 import RoostProtocol
 import Testing
 
-@testable import Signalling
+@testable import DoorKit
+@testable import NativeDoor
 
 private let wrong = ConnectionGate.Input.frame(.invalid(.number(7), nil, ErrorObject(.methodNotFound)))
 private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number(id), .session(.ping))) }
@@ -12,12 +13,12 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   private func at(_ milliseconds: Int) -> Instant { .zero + .milliseconds(milliseconds) }
 
   @Test func goodRequestsPass() {
-    var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
+    var gate = ConnectionGate(limits: DoorLimits(), now: .zero)
     #expect(gate.judge(good(1), at: .zero) == .forward(.number(1), .session(.ping)))
   }
 
   @Test func theTenthBadMessageInARowIsTheLast() {
-    var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
+    var gate = ConnectionGate(limits: DoorLimits(), now: .zero)
     for _ in 0..<9 {
       #expect(gate.judge(wrong, at: .zero) == .refuse(.number(7), ErrorObject(.methodNotFound)))
     }
@@ -29,7 +30,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   }
 
   @Test func oneGoodMessageStartsTheCountAnew() {
-    var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
+    var gate = ConnectionGate(limits: DoorLimits(), now: .zero)
     for round in 0..<5 {
       for _ in 0..<9 { #expect(gate.judge(wrong, at: at(round * 10_000)).isRefusal) }
       #expect(gate.judge(good(1), at: at(round * 10_000)) == .forward(.number(1), .session(.ping)))
@@ -43,7 +44,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
       (.binary, .invalidRequest),
     ]
     for (input, code) in kinds {
-      var gate = ConnectionGate(limits: SignallingLimits(badInARow: 2), now: .zero)
+      var gate = ConnectionGate(limits: DoorLimits(badInARow: 2), now: .zero)
       guard case .refuse(_, let error) = gate.judge(input, at: .zero) else {
         Issue.record("\(code) is refused")
         continue
@@ -58,7 +59,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   /// It is answered, and with one that goes on so it is enough.
   @Test func whatIsNotReadIsTooFast() {
-    var limits = SignallingLimits()
+    var limits = DoorLimits()
     limits.strangersTooFast = 3
     var gate = ConnectionGate(limits: limits, now: .zero)
     for _ in 0..<2 {
@@ -77,7 +78,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   /// Twenty at once are two that weigh ten, or twenty that weigh one.
   @Test func aHeavyRequestTakesMore() {
-    let limits = SignallingLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)
+    let limits = DoorLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)
     func passed(_ requests: [Request]) -> Int {
       var gate = ConnectionGate.withSession(limits: limits, now: .zero)
       return requests.enumerated().count { number, request in
@@ -102,7 +103,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   @Test func aBurstPassesAndThenTheRateHolds() {
     var gate = ConnectionGate.withSession(
-      limits: SignallingLimits(requestsPerSecond: 10, burst: 5, unanswered: 1000), now: .zero)
+      limits: DoorLimits(requestsPerSecond: 10, burst: 5, unanswered: 1000), now: .zero)
     for id in 1...5 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
     guard case .refuse(let id, let error) = gate.judge(good(6), at: .zero) else {
       Issue.record("the sixth is too fast")
@@ -119,7 +120,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   @Test func oneThatNeverSlowsDownIsClosed() {
     var gate = ConnectionGate.withSession(
-      limits: SignallingLimits(requestsPerSecond: 1, burst: 1, mostTooFast: 3), now: .zero)
+      limits: DoorLimits(requestsPerSecond: 1, burst: 1, mostTooFast: 3), now: .zero)
     #expect(gate.judge(good(1), at: .zero).isForward)
     #expect(gate.judge(good(2), at: .zero).isRefusal)
     #expect(gate.judge(good(3), at: .zero).isRefusal)
@@ -133,7 +134,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   /// What strangers may ask for is little, since an address may have many of them.
   @Test func strangersAreHeldToALittle() {
-    let limits = SignallingLimits()
+    let limits = DoorLimits()
     var gate = ConnectionGate(limits: limits, now: .zero)
     #expect((limits.strangersPerSecond, limits.strangersBurst, limits.strangersTooFast) == (5, 25, 100))
     for id in 0..<25 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
@@ -154,7 +155,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     let hello = ConnectionGate.Input.frame(.request(.number(1), .session(.hello(HelloParams(user: "a", token: "t")))))
     let token = ConnectionGate.Input.frame(.request(.number(2), .session(.token(TokenParams(token: "t")))))
     let join = ConnectionGate.Input.frame(.request(.number(3), .room(.join(RoomJoinParams(room: "demo")))))
-    var limits = SignallingLimits()
+    var limits = DoorLimits()
     limits.strangersBurst = limits.burst
     var gate = ConnectionGate(limits: limits, now: .zero)
     #expect(gate.judge(hello, at: .zero).isForward)
@@ -177,7 +178,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   @Test(arguments: [(perTurn: 100, served: 6), (perTurn: 3, served: 499), (perTurn: 2, served: 2_000)])
   func oneThatIsInTimeNowAndThenIsClosedToo(perTurn: Int, served: Int) {
     var gate = ConnectionGate.withSession(
-      limits: SignallingLimits(requestsPerSecond: 10, burst: 1, unanswered: 5_000), now: .zero)
+      limits: DoorLimits(requestsPerSecond: 10, burst: 1, unanswered: 5_000), now: .zero)
     var passed = 0
     for turn in 0..<2_000 {
       for place in 0..<perTurn where gate.judge(good(Int64(turn * 100 + place)), at: at(turn * 110)).isForward {
@@ -188,7 +189,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   }
 
   @Test func unansweredRequestsAreCapped() {
-    var gate = ConnectionGate(limits: SignallingLimits(unanswered: 2), now: .zero)
+    var gate = ConnectionGate(limits: DoorLimits(unanswered: 2), now: .zero)
     #expect(gate.judge(good(1), at: .zero).isForward)
     #expect(gate.judge(good(2), at: .zero).isForward)
     guard case .refuse(_, let error) = gate.judge(good(3), at: .zero) else {
@@ -219,7 +220,7 @@ extension ConnectionGate.Action {
 
 extension ConnectionGate {
   /// One that has its session.
-  static func withSession(limits: SignallingLimits, now: Instant) -> ConnectionGate {
+  static func withSession(limits: DoorLimits, now: Instant) -> ConnectionGate {
     var gate = ConnectionGate(limits: limits, now: now)
     gate.began()
     return gate

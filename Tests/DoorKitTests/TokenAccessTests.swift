@@ -4,7 +4,7 @@ import RoostProtocol
 import Testing
 import Tokens
 
-@testable import Signalling
+@testable import DoorKit
 
 @Suite struct TokenAccessTests {
   /// Clocks may be a minute apart: so much longer than `exp` a session lives, and not a minute longer is its client left in peace.

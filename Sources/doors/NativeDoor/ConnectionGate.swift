@@ -1,6 +1,7 @@
 // One connection's state at the front door: what passes, what is refused, and when it is enough. Pure.
 import Basics
 import Conference
+import DoorKit
 import RoostProtocol
 
 /// Judges each message of a connection. Each input returns what to do about it.
@@ -31,7 +32,7 @@ struct ConnectionGate: Sendable {
     case closing
   }
 
-  private let limits: SignallingLimits
+  private let limits: DoorLimits
   private var phase: Phase
   /// Whose lines about it are, once they have said hello.
   var subject: LineSubject?
@@ -44,7 +45,7 @@ struct ConnectionGate: Sendable {
   /// The resume that waits for its reply, of a connection without a session.
   private(set) var resume: RequestID?
 
-  init(limits: SignallingLimits, now: Instant) {
+  init(limits: DoorLimits, now: Instant) {
     self.limits = limits
     phase = .waiting(since: now)
     pace = MessagePace(limits: limits, now: now)

@@ -2,7 +2,7 @@
 import Basics
 
 /// Limits of each connection at the front door. Rights and seats are not its business.
-public struct SignallingLimits: Sendable, Hashable {
+public struct DoorLimits: Sendable, Hashable {
   /// Requests that a connection may make per second in the long run, counted by their weight (`Request.weight`).
   public var requestsPerSecond: Double
   /// Requests that it may make at once after a quiet time.

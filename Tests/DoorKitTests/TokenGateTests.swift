@@ -6,7 +6,7 @@ import RoostProtocol
 import Testing
 import Threads
 
-@testable import Signalling
+@testable import DoorKit
 
 /// Knows one token, and counts what it looks at.
 private final class OneToken: IdentityVerifier {

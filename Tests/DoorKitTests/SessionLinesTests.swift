@@ -5,7 +5,7 @@ import Logging
 import RoostProtocol
 import Testing
 
-@testable import Signalling
+@testable import DoorKit
 
 @Suite struct SessionLinesTests {
   private final class Book: Sendable {

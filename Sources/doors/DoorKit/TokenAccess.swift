@@ -77,14 +77,14 @@ public struct UnprovenIdentity: Error, Equatable {
   public let detail: String
 
   /// No token was shown.
-  static let missing = UnprovenIdentity(
+  public static let missing = UnprovenIdentity(
     error: refusal("token_missing", "This server asks for a token."), detail: "missing")
   /// The token is about somebody else than the hello, or the session.
-  static let otherUser = UnprovenIdentity(
+  public static let otherUser = UnprovenIdentity(
     error: refusal("token_user", "The token is somebody else's."), detail: "other user")
 
   /// It was not looked at, since too many come from there. It may be as good as any.
-  static func notNow(wait milliseconds: Int64) -> UnprovenIdentity {
+  public static func notNow(wait milliseconds: Int64) -> UnprovenIdentity {
     UnprovenIdentity(
       error: ErrorObject(.rateLimited, "Too many tokens come from this address: this one was not looked at.") {
         $0.retryAfterMs = milliseconds
@@ -94,7 +94,7 @@ public struct UnprovenIdentity: Error, Equatable {
   /// Whether the token was looked at, or was missing: not one that has to come again.
   public var isFailure: Bool { error.code != .rateLimited }
   /// Whether it is what a guess would come to. Who shows a token that is over had one.
-  var isGuess: Bool { error.data.reason != Self.expired }
+  public var isGuess: Bool { error.data.reason != Self.expired }
 
   private static let expired = "token_expired"
 
@@ -111,5 +111,15 @@ public struct UnprovenIdentity: Error, Equatable {
 
   private static func refusal(_ reason: String, _ message: String) -> ErrorObject {
     ErrorObject(.authFailed, message) { $0.reason = reason }
+  }
+}
+
+extension Result where Failure == UnprovenIdentity {
+  /// What it is for the connection that the token came by.
+  public var outcome: TokenTries.Outcome {
+    switch self {
+    case .success: .believed
+    case .failure(let error): error.isFailure ? .failed : .sentAway
+    }
   }
 }

@@ -2,7 +2,7 @@
 import Basics
 import Testing
 
-@testable import Signalling
+@testable import DoorKit
 
 @Suite struct TokenTriesTests {
   @Test func withTheThirdThatFailsItIsEnough() {

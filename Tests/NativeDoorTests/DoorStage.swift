@@ -9,7 +9,8 @@ import Testing
 import Threads
 import WebSockets
 
-@testable import Signalling
+@testable import DoorKit
+@testable import NativeDoor
 
 /// A door, its server, and what the core would have heard.
 final class Stage: Sendable {
@@ -19,7 +20,7 @@ final class Stage: Sendable {
   let door: FrontDoor
 
   init(
-    limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
+    limits: DoorLimits = DoorLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     verifier: any IdentityVerifier = OpenAccess(), tokenLimits: TurnLimits = TokenGate.limits,

@@ -3,7 +3,7 @@ import Basics
 import Logging
 import Testing
 
-@testable import Signalling
+@testable import DoorKit
 
 @Suite struct ConnectionLinesTests {
   private final class Book: Sendable {

@@ -15,7 +15,7 @@ public struct MessagePace: Sendable {
     case wrongTooOften(reason: String)
   }
 
-  private let limits: SignallingLimits
+  private let limits: DoorLimits
   private var bucket: TokenBucket
   /// What it is held to besides while it has no session.
   private var strangers: TokenBucket?
@@ -25,7 +25,7 @@ public struct MessagePace: Sendable {
   private var tooFast = 0
 
   /// The pace of a connection that is opened now, and has no session yet.
-  public init(limits: SignallingLimits, now: Instant) {
+  public init(limits: DoorLimits, now: Instant) {
     self.limits = limits
     strangers = TokenBucket(perSecond: limits.strangersPerSecond, burst: limits.strangersBurst, now: now)
     bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)

@@ -4,6 +4,7 @@
 //   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(ClientEffect)         any thread
 import Basics
 import Conference
+import DoorKit
 import Logging
 import Names
 import RoostProtocol
@@ -13,7 +14,7 @@ import WebSockets
 /// Turns WebSocket events into commands for the core, and the core's effects into messages. It verifies who says hello, and knows
 /// nothing of rooms.
 ///
-///     let door = FrontDoor(limits: SignallingLimits(), log: log) { inbox.append($0) }
+///     let door = FrontDoor(limits: DoorLimits(), log: log) { inbox.append($0) }
 ///     let server = try WebServer.start(configuration, routes: routes, makeHandler: door.handler)
 ///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
 ///
@@ -26,7 +27,7 @@ public final class FrontDoor: Sendable {
 
   /// Its place among the front doors of the process.
   public let id: DoorID
-  private let limits: SignallingLimits
+  private let limits: DoorLimits
   private let log: Logger
   /// Where lines go about those who have no session.
   private let strangers: ConnectionLines
@@ -51,7 +52,7 @@ public final class FrontDoor: Sendable {
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether requests from an address are to be refused with 5002 for now; asked for each of them, once.
   public init(
-    id: DoorID = DoorID(0), limits: SignallingLimits = SignallingLimits(), log: Logger,
+    id: DoorID = DoorID(0), limits: DoorLimits = DoorLimits(), log: Logger,
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     tokens: TokenGate = TokenGate(OpenAccess()), lines: SessionLines? = nil,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
@@ -377,16 +378,6 @@ extension Reply {
       .callStarted,
       .callRoom, .call, .callInvited, .callCurrent, .calls, .records:
       false
-    }
-  }
-}
-
-extension Result where Failure == UnprovenIdentity {
-  /// What it is for the connection that the token came by.
-  public var outcome: TokenTries.Outcome {
-    switch self {
-    case .success: .believed
-    case .failure(let error): error.isFailure ? .failed : .sentAway
     }
   }
 }
