@@ -291,7 +291,15 @@ struct Membership: Sendable {
       return [.send(.room(room, .message(from: from.login, text: message.text)))]
     case .roomClosed: return closed()
     case .sessionReplaced: return ended(by: Info.noSession)
-    default: return []
+    // Flashphoner's apps have no words for the rest; media connections are told of by `StreamSession`, and nobody is called there.
+    case .sessionClosing, .sessionGrants, .sessionExpiring, .participantUpdated, .participantReconnecting,
+      .participantReconnected, .activeSpeakers, .roomQuality, .roomModerated, .roomKnock, .pcOffer,
+      .subscriptionStarted, .subscriptionPaused, .subscriptionResumed, .subscriptionLayer, .subscriptionEnded,
+      .trackLayers, .viewChanged, .mediaConnected, .mediaFailed,
+      .callCreated, .callIncoming, .callStopped, .callEnded, .callAccepted, .callActive, .callAlone, .callInvited,
+      .callTypeChanged, .callMediaChangeRequested, .callMediaChanged, .callMissed, .callRecord, .memberRinging,
+      .memberBusy, .memberDeclined, .memberNoAnswer, .memberLeft, .memberRemoved, .memberState:
+      return []
     }
   }
 

@@ -200,7 +200,15 @@ struct WhepSession: StreamSession {
     case .trackUnpublished(let gone):
       change(gone.participantId) { $0.removeAll { $0.trackId == gone.trackId } }
       return reshow(insteadOf: gone.trackId)
-    default: return .nothing
+    // HTTP has no words for the rest. What ends the session was looked at first.
+    case .sessionClosing, .sessionReplaced, .sessionGrants, .sessionExpiring, .participantReconnecting,
+      .participantReconnected, .trackMuted, .trackUnmuted, .activeSpeakers, .roomQuality, .roomClosed, .roomModerated,
+      .roomKnock, .chatMessage, .pcOffer, .subscriptionStarted, .subscriptionPaused, .subscriptionResumed,
+      .subscriptionLayer, .trackLayers, .mediaConnected, .mediaFailed,
+      .callCreated, .callIncoming, .callStopped, .callEnded, .callAccepted, .callActive, .callAlone, .callInvited,
+      .callTypeChanged, .callMediaChangeRequested, .callMediaChanged, .callMissed, .callRecord, .memberRinging,
+      .memberBusy, .memberDeclined, .memberNoAnswer, .memberLeft, .memberRemoved, .memberState:
+      return .nothing
     }
   }
 

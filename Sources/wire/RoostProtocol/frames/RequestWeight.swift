@@ -34,7 +34,12 @@ extension Request {
     switch self {
     case .session(.bye), .room(.leave), .track(.unpublish), .track(.mute), .subscription(.unsubscribe): true
     case .call(.hangup), .call(.cancel), .call(.reject), .call(.end), .call(.cancelInvite): true
-    default: false
+    case .session(.hello), .session(.resume), .session(.token), .session(.ping), .userQuery, .block, .room(.join),
+      .room(.list), .room(.info), .room(.moderate), .room(.raiseHand), .chat, .peerConnection, .track(.unmute),
+      .subscription(.subscribe), .subscription(.update), .subscription(.swap), .view, .call(.start), .call(.ringing),
+      .call(.accept), .call(.invite), .call(.join), .call(.get), .call(.current), .call(.available), .call(.history),
+      .call(.mediaChange):
+      false
     }
   }
 }
