@@ -2,6 +2,7 @@
 
 import Basics
 import Forwarding
+import Glibc
 import Testing
 
 @testable import Media
@@ -35,7 +36,7 @@ struct EgressTests {
     var report = SendReport()
     for (number, length) in grouping.lengths.enumerated() {
       #expect(buffer.free.count >= 1_500)
-      for index in 0..<length { buffer.free[index] = UInt8(truncatingIfNeeded: number) }
+      fill(&buffer, length, UInt8(truncatingIfNeeded: number))
       buffer.append(length, to: path, sink: &sink, report: &report)
     }
     buffer.finish(sink: &sink, report: &report)
@@ -62,7 +63,7 @@ struct EgressTests {
       for _ in 0..<Int.random(in: 1...70, using: &dice) {
         let length = [40, 1_200, 1_436].randomElement(using: &dice) ?? 40
         let mark = UInt8(truncatingIfNeeded: sent[receiver, default: []].count)
-        for index in 0..<length { buffer.free[index] = mark }
+        fill(&buffer, length, mark)
         sent[receiver, default: []].append(mark)
         buffer.append(length, to: path, sink: &sink, report: &report)
         #expect(buffer.free.count >= SegmentBuffer.reserve - 1_436)
@@ -89,7 +90,7 @@ struct EgressTests {
       let isTaken = buffer.append(datagram.span, to: path, sink: &sink, report: &report)
       #expect(isTaken)
       // A run that is open when the next datagram comes ends before it.
-      for index in 0..<500 { buffer.free[index] = 2 }
+      fill(&buffer, 500, 2)
       buffer.append(500, to: path, sink: &sink, report: &report)
       lengths += [1_000 + round, 500]
     }
@@ -112,6 +113,10 @@ struct EgressTests {
     #expect(!isTaken && sink.lengths.isEmpty && report.sends == 0)
   }
 
+  private func fill(_ buffer: inout SegmentBuffer, _ length: Int, _ byte: UInt8) {
+    UnsafeMutableBufferPointer(rebasing: buffer.free[..<length]).update(repeating: byte)
+  }
+
   private struct RunSink: DatagramSink {
     var byReceiver: [UInt16: [UInt8]] = [:]
     /// Datagrams whose bytes are not all those of one packet.
@@ -127,7 +132,9 @@ struct EgressTests {
         lengths.append(end - start)
         numbers.append(bytes[start])
         byReceiver[path.remote.port, default: []].append(bytes[start])
-        if !bytes[start..<end].allSatisfy({ $0 == bytes[start] }) { torn += 1 }
+        // Each byte is the one before it.
+        let first = bytes.baseAddress.map { $0 + start }
+        if let first, memcmp(first, first + 1, end - start - 1) != 0 { torn += 1 }
         count += 1
         start = end
       }

@@ -43,8 +43,8 @@ struct ReceivedStream {
   private(set) var first: Int64?
   private var unwrapper = SequenceUnwrapper()
   private var requested: [Int64: (tries: Int, next: Instant)] = [:]
-  /// The lowest number that may be missing.
-  private var lowest: Int64 = .min
+  /// Of the last 400 numbers those that have not come.
+  private var gaps: Set<Int64> = []
   var asksAgain = true
 
   init(consumer: ConsumerKey, _ parameters: SendParameters) {
@@ -119,8 +119,10 @@ struct ReceivedStream {
       }
       payload = (payload.lowerBound + found.own.range.lowerBound)..<(payload.lowerBound + found.own.range.upperBound)
     }
+    let before = newest
     let number = unwrapper.unwrap(sequence)
     if first == nil { first = number }
+    if number > before ?? number - 1 { gaps.formUnion(max(before.map { $0 + 1 } ?? number, number - 400)...number) }
     if packets[number] != nil {
       if isRTX { repeats += 1 } else { duplicates += 1 }
       return
@@ -142,6 +144,7 @@ struct ReceivedStream {
       isRepaired: isRTX, length: payload.count, earlier: earlier,
       descriptor: extensions.dependencyDescriptor.map { Array(bytes[$0]) } ?? [])
     requested[number] = nil
+    gaps.remove(number)
   }
 
   mutating func take(_ report: SenderReport, at now: Instant) { reports.append((now, report)) }
@@ -149,10 +152,9 @@ struct ReceivedStream {
   /// Numbers to ask for now: each missing one every 60 ms, twelve times.
   mutating func missing(at now: Instant) -> [UInt16] {
     guard asksAgain, let first, let newest, newest > first else { return [] }
-    lowest = max(lowest, first, newest - 400)
-    while lowest < newest, packets[lowest] != nil { lowest += 1 }
+    gaps = gaps.filter { $0 >= newest - 400 }
     var numbers: [UInt16] = []
-    for number in lowest...newest where packets[number] == nil {
+    for number in gaps.sorted() {
       let state = requested[number] ?? (0, now)
       guard state.next <= now, state.tries < 12 else { continue }
       requested[number] = (state.tries + 1, now + .milliseconds(60))

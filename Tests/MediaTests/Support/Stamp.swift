@@ -57,6 +57,9 @@ struct TemporalPlace {
 
 /// Real payload descriptors around a stamp.
 enum TestPayload {
+  /// What a payload holds behind its stamp.
+  private static let filling = (0..<65_536).map { UInt8(truncatingIfNeeded: $0) }
+
   /// Where the stamp begins.
   static func stampOffset(_ codec: CodecProfile) -> Int {
     switch codec {
@@ -101,7 +104,7 @@ enum TestPayload {
       payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1), 0x9a, 0]
     }
     stamp.append(to: &payload)
-    while payload.count < size { payload.append(UInt8(truncatingIfNeeded: payload.count)) }
+    if payload.count < size { payload += filling[payload.count..<size] }
     return payload
   }
 }
