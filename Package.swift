@@ -114,7 +114,8 @@ let storeys: [[Target]] = [
     "doors",
     [
       module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
-      module("DoorKit", ["Basics", "RoostProtocol", "Conference", "Tokens", "Logging", "Threads"]),
+      module(
+        "DoorKit", ["Basics", "RoostProtocol", "Conference", "Tokens", "Logging", "Threads", "WebSockets"]),
       module(
         "NativeDoor",
         ["Basics", "Names", "RoostProtocol", "Conference", "DoorKit", "WebSockets", "Logging", "Threads"]),
@@ -130,7 +131,8 @@ let storeys: [[Target]] = [
           "Basics", "Conference", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
-      module("Admin", ["Basics", "Names", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
+      module(
+        "Admin", ["Basics", "DoorKit", "Names", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
     ]),
   storey(
     "outside",
@@ -304,7 +306,7 @@ let package = Package(
       ]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
-    tests("AdminTests", ["Admin", "Basics", "Calls", "Conference", "RoostProtocol", "WebSockets"]),
+    tests("AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
     tests("FuzzTests", ["FuzzTargets", "Conference", "Basics", "RoostProtocol"]),
     tests(

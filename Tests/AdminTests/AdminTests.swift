@@ -6,6 +6,7 @@ import Testing
 import WebSockets
 
 @testable import Admin
+@testable import DoorKit
 
 @Suite struct AdminTests {
   private func get(

@@ -150,7 +150,7 @@ private struct Stage {
   @Test func soManyOfOneNetworkMayComeBackAndNoMore() {
     let stage = Stage()
     let most = FlashphonerDoor.mostKeptOfNetwork
-    stage.door.table.withLock { table in
+    stage.door.table.with { table in
       func keep(_ number: Int, _ address: SocketAddress) {
         let kept = FlashphonerDoor.Kept(
           user: "u", proofs: [:], until: Instant(nanoseconds: 2), network: PeerNetwork(address))
@@ -165,7 +165,7 @@ private struct Stage {
     }
     stage.wait(.seconds(1))
     stage.door.closeIdle()
-    #expect(stage.door.statistics.kept == 0 && stage.door.table.withLock { $0.keptOfNetwork.isEmpty })
+    #expect(stage.door.statistics.kept == 0 && stage.door.table.with { $0.keptOfNetwork.isEmpty })
   }
 
   @Test func soManyMayComeBackAndNoMore() throws {
@@ -180,7 +180,7 @@ private struct Stage {
         return commands.compactMap { if case .hello(let connection, _, _, _) = $0 { connection } else { nil } }
       }
       stage.door.carryOut(.reply(try #require(begun.last), .number(1), .success(.hello(hello))))
-      let token = stage.door.table.withLock { $0.byToken.first { $0.value.id.rawValue == id }?.key }
+      let token = stage.door.table.with { $0.byToken.first { $0.value.id.rawValue == id }?.key }
       stage.door.handle(.closed(WebSocketID(rawValue: id), WebSocketClosure(cause: .lost)))
       return try #require(token)
     }

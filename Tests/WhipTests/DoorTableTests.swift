@@ -40,10 +40,10 @@ import WebSockets
       if case .hello(let connection, _, _, _) = said.last { connection } else { nil }
     }
     let number = try #require(connection)
-    return (number, try #require(door.table.withLock { $0.entries[number.number]?.secret }))
+    return (number, try #require(door.table.with { $0.entries[number.number]?.secret }))
   }
 
-  private var kept: [Int] { door.table.withLock { [$0.entries.count, $0.bySecret.count] } }
+  private var kept: [Int] { door.table.with { [$0.entries.count, $0.bySecret.count] } }
 
   /// One entry and one secret while it lasts. A secret that stayed would be kept for ever: each offer makes another one.
   @Test func nothingIsLeftOfASession() throws {
@@ -67,7 +67,7 @@ import WebSockets
       #expect(said.withLock { $0.contains { $0.isEnd(of: connection) } }, "\(index): its seat is freed")
       #expect(try ask(.delete, "/whip/{room}/{session}", ["room": "hall", "session": secret]) == 404)
     }
-    #expect(door.table.withLock { $0.bySecret[other.secret] } == other.connection.number, "others keep theirs")
+    #expect(door.table.with { $0.bySecret[other.secret] } == other.connection.number, "others keep theirs")
   }
 }
 

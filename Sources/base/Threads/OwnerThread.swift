@@ -63,6 +63,9 @@ public final class OwnerThread: Sendable {
     }
   }
 
+  /// The calling thread's number: no other that runs at the same time has it.
+  public static var currentNumber: UInt { UInt(pthread_self()) }
+
   /// Keeps the calling thread from running for a time.
   public static func sleep(milliseconds: Int) { usleep(UInt32(clamping: milliseconds) &* 1000) }
 

@@ -1,4 +1,5 @@
 // The operator's front door: is it alive, does it take people in, what has it counted.
+import DoorKit
 import WebSockets
 
 /// Whether the server takes people in.

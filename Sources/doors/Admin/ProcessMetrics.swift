@@ -1,4 +1,5 @@
 // What the operating system says of this process (proc(5)).
+import DoorKit
 
 #if canImport(Glibc)
   import Glibc

@@ -17,25 +17,26 @@ extension FlashphonerDoor {
     guard appKeys.contains(where: { $0.isExactly(wish.appKey) }) else {
       return turnAway(socket, "There is no application \(wish.appKey)")
     }
-    let rank = socket.state.withLock { state -> TurnRank? in
+    let rank = socket.state.with { state -> TurnRank? in
       if state.tries.isWaiting { return nil }
       state.tries.begin()
       return state.tries.rank
     }
     guard let rank else { return refuse("connection", Info.tokenWaits, socket) }
     let ticket = tokens.verify(hello, from: socket.address, rank: rank) { [weak self] result in
-      self?.proved(wish, hello, result, socket)
+      guard let self else { return }
+      thread.run(for: self) { [self] in proved(wish, hello, result, socket) }
     }
     guard let ticket else { return }
-    socket.state.withLock { if $0.tries.isWaiting { $0.tries.ticket = ticket } }
+    socket.state.with { if $0.tries.isWaiting { $0.tries.ticket = ticket } }
   }
 
-  /// The gate has said whose a token is, or why it is not believed: on this thread, or where it had to wait on that of another server.
+  /// The gate has said whose a token is, or why it is not believed.
   private func proved(
     _ wish: ConnectionWish, _ hello: HelloParams, _ result: Result<Identity, UnprovenIdentity>, _ socket: Socket
   ) {
     let outcome = result.outcome
-    let isOver = socket.state.withLock { state in
+    let isOver = socket.state.with { state in
       _ = state.tries.end(outcome)
       return state.isClosed
     }
@@ -54,21 +55,21 @@ extension FlashphonerDoor {
     identity.entrance = .flashphoner
     identity.client = ConnectionID(socket.id.rawValue, door: id)
     let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
-    table.withLock { $0.byToken[authToken] = socket }
+    change { $0.byToken[authToken] = socket }
     let subject = LineSubject(identity)
     perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
-    guard socket.state.withLock({ $0.session.authToken == authToken }) else {
+    guard socket.state.with({ $0.session.authToken == authToken }) else {
       // It was closed meanwhile.
-      return table.withLock { if $0.byToken[authToken] === socket { $0.byToken[authToken] = nil } }
+      return change { if $0.byToken[authToken] === socket { $0.byToken[authToken] = nil } }
     }
-    socket.state.withLock { state in
+    socket.state.with { state in
       state.subject = subject
       state.gate.open()
     }
     lines.write(.info, "flashphoner_connected", of: subject) {
       ["connection": LogValue(socket.id), "user": LogValue(identity.user)]
     }
-    sender.withLock { $0 }?.admit(socket.id)
+    thread.sender?.admit(socket.id)
   }
 
   func turnAway(_ socket: Socket, _ why: String) {
@@ -82,7 +83,7 @@ extension FlashphonerDoor {
 
   /// The core has refused the token of a membership, which may have been taken back: with the third that fails the socket ends.
   func blame(_ socket: Socket) {
-    if socket.state.withLock({ $0.tries.fail() }) { perform(on: socket) { _ in [.close(Info.restricted)] } }
+    if socket.state.with({ $0.tries.fail() }) { perform(on: socket) { _ in [.close(Info.restricted)] } }
   }
 
   /// The token of a session, and what an earlier one of the same client, which showed it, had of seats. That one is closed where it is
@@ -91,12 +92,12 @@ extension FlashphonerDoor {
     let now = clock()
     let new = randomBytes(16).hexadecimal
     guard let shown else { return (new, [:]) }
-    if let old = table.withLock({ $0.byToken[shown] }) {
-      guard old.state.withLock({ $0.session.user }) == user else { return (new, [:]) }
-      sender.withLock { $0 }?.close(old.id, code: Self.replaced, reason: "session replaced")
+    if let old = table.with({ $0.byToken[shown] }) {
+      guard old.state.with({ $0.session.user }) == user else { return (new, [:]) }
+      thread.sender?.close(old.id, code: Self.replaced, reason: "session replaced")
       end(old, clean: false)
     }
-    let kept = table.withLock { table -> Kept? in
+    let kept = change { table -> Kept? in
       guard let kept = table.kept[shown], kept.user == user, kept.until > now else { return nil }
       table.forget(shown)
       return kept
@@ -105,15 +106,15 @@ extension FlashphonerDoor {
   }
 
   func closed(_ id: WebSocketID, _ closure: WebSocketClosure) {
-    guard let socket = table.withLock({ $0.sockets.removeValue(forKey: id) }) else { return }
-    tokens.withdraw(socket.state.withLock { $0.tries.ticket })
+    guard let socket = change({ $0.sockets.removeValue(forKey: id) }) else { return }
+    tokens.withdraw(socket.state.with { $0.tries.ticket })
     let fields: () -> LogFields = {
       [
         "connection": LogValue(id), "peer": LogValue(socket.peer), "cause": LogValue(closure.cause.rawValue),
         "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
       ]
     }
-    if let subject = socket.state.withLock({ $0.subject }) {
+    if let subject = socket.state.with({ $0.subject }) {
       lines.write(.info, "flashphoner_closed", of: subject, fields)
     } else {
       strangers.write(.info, "flashphoner_closed", of: socket.address, fields)
@@ -124,11 +125,11 @@ extension FlashphonerDoor {
   /// A session is over. Unless the client meant to go, it may come back to its seats.
   func end(_ socket: Socket, clean: Bool) {
     let now = clock()
-    let (token, user, left) = socket.state.withLock { state in
+    let (token, user, left) = socket.state.with { state in
       state.isClosed = true
       return (state.session.authToken, state.session.user, state.session.ended())
     }
-    table.withLock { table in
+    change { table in
       for number in left.rooms + left.spare + left.streams.keys { table.disown(number) }
       guard table.byToken[token] === socket else { return }
       table.byToken[token] = nil

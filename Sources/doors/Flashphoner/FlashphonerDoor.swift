@@ -1,8 +1,9 @@
 // The front door for apps that were written for Flashphoner's SDKs: a WebSocket of its own, text in, commands out; effects in, text
 // out. It holds sessions and who they are of; what they say is `Session`'s and `Membership`'s, and all rules are the core's.
 //
-//   WebSocket ──text──▶ ClientMessage ──▶ Gate ──▶ Session ──▶ sink(Command)            service thread
-//   WebSocket ◀─text── ServerMessage ◀── mailbox ◀── Session ◀── carryOut(ClientEffect)  conference thread
+//   WebSocket ──text──▶ ClientMessage ──▶ Gate ──▶ Session ──▶ sink(Command)           service thread
+//   WebSocket ◀─text── ServerMessage ◀── Session ◀── apply(effect) ◀── DoorThread       service thread
+//                                                                       ▲── carryOut    conference thread: posts
 import Basics
 import Conference
 import Crypto
@@ -18,7 +19,7 @@ import WebSockets
 ///     let door = FlashphonerDoor(id: DoorID(2), appKeys: ["roomApp"], log: log) { inbox.post($0) }
 ///     let server = try WebServer.start(configuration, makeHandler: door.handler)
 ///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
-public final class FlashphonerDoor: Sendable {
+public final class FlashphonerDoor: ClientDoor {
   /// Rooms and streams without a room that the clients of one network may have (`PeerNetwork`). Each is a session of the core.
   static let mostOfNetwork = 1_000
   /// How often a client is sent a `ping` of the protocol: clients may count them.
@@ -35,6 +36,8 @@ public final class FlashphonerDoor: Sendable {
 
   /// Its place among the front doors of the process.
   public let id: DoorID
+  /// Its web server; nil where it has none, and nobody comes.
+  public let listener: DoorListener?
   let appKeys: Set<String>
   private let limits: DoorLimits
   let grace: TimeDelta
@@ -47,15 +50,15 @@ public final class FlashphonerDoor: Sendable {
   let tokens: TokenGate
   private let isOverloaded: @Sendable (SocketAddress?) -> Bool
   let sink: @Sendable (Command) -> Void
-  // Locks are taken in this order: a socket's, then the table's.
-  let table = Locked(Table())
-  let sender = Locked<WebSocketSender?>(nil)
-  private let counters = Locked((refused: UInt64(0), closedForAbuse: UInt64(0), closedIdle: UInt64(0)))
+  /// Its sessions belong to this thread.
+  public let thread = DoorThread()
+  let table: Owned<Table>
+  private let counters = Locked(FlashphonerStatistics())
 
-  /// A door that gives `sink` its commands, on the web server's thread and the one that calls `carryOut`: `sink` must be quick and must
-  /// not wait.
+  /// A door that gives `sink` its commands, on the web server's thread: `sink` must be quick and must not wait.
   /// - Parameters:
   ///   - id: no other door of the process may have it.
+  ///   - listener: its web server.
   ///   - appKeys: applications whose clients are let in.
   ///   - grace: how long a client whose socket broke may come back to its seat.
   ///   - clock: the monotonic clock that rate limits are measured with.
@@ -63,31 +66,36 @@ public final class FlashphonerDoor: Sendable {
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether requests from an address are to be refused for now; asked for each of them, once.
   public init(
-    id: DoorID, appKeys: [String], limits: DoorLimits = DoorLimits(), grace: TimeDelta = .seconds(15),
+    id: DoorID, listener: DoorListener? = nil, appKeys: [String], limits: DoorLimits = DoorLimits(), grace: TimeDelta = .seconds(15),
     log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     tokens: TokenGate = TokenGate(OpenAccess()), lines: SessionLines? = nil,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
   ) {
-    (self.id, self.appKeys, self.limits, self.grace, self.log) = (id, Set(appKeys), limits, grace, log)
+    (self.id, self.listener, self.appKeys) = (id, listener, Set(appKeys))
+    (self.limits, self.grace, self.log) = (limits, grace, log)
     strangers = ConnectionLines(log, door: "flashphoner", clock: clock)
     self.lines = lines ?? SessionLines(log, clock: clock)
     (self.clock, self.tokens, self.isOverloaded, self.sink) = (clock, tokens, isOverloaded, sink)
+    table = Owned(Table(), by: thread)
   }
 
   /// What it has now, and what it has counted.
-  public var statistics: FlashphonerStatistics {
-    let (members, kept) = table.withLock { ($0.owners.count, $0.kept.count) }
-    return counters.withLock {
-      FlashphonerStatistics(
-        members: members, kept: kept, refused: $0.refused, closedForAbuse: $0.closedForAbuse, closedIdle: $0.closedIdle)
-    }
-  }
+  public var statistics: FlashphonerStatistics { counters.withLock { $0 } }
 
   /// The handler for `WebServer.start(_:routes:makeHandler:)`. A door serves one server.
   public func handler(_ sender: WebSocketSender) -> @Sendable (WebSocketEvent) -> Void {
-    self.sender.withLock { $0 = sender }
+    thread.attach(sender)
     return { [self] in handle($0) }
+  }
+
+  public func serve(_ sender: WebSocketSender) -> (@Sendable (WebSocketEvent) -> Void)? { handler(sender) }
+
+  /// Changes the table, and counts what is in it.
+  func change<Result>(_ body: (inout Table) -> Result) -> Result {
+    let (result, members, kept) = table.with { table in (body(&table), table.owners.count, table.kept.count) }
+    counters.withLock { ($0.members, $0.kept) = (members, kept) }
+    return result
   }
 
   // MARK: In
@@ -115,8 +123,9 @@ public final class FlashphonerDoor: Sendable {
     let session = Session(number: { [self] in number(for: id) }, digits: { randomBytes(4).hexadecimal })
     let socket = Socket(
       id: id, address: peer.address,
-      state: .init(session: session, gate: Gate(limits: limits, now: now), nextPing: now + Self.pingInterval))
-    table.withLock { $0.sockets[id] = socket }
+      state: .init(session: session, gate: Gate(limits: limits, now: now), nextPing: now + Self.pingInterval),
+      thread: thread)
+    change { $0.sockets[id] = socket }
     strangers.write(.info, "flashphoner_opened", of: peer.address) {
       ["connection": LogValue(id), "peer": LogValue(socket.peer), "origin": LogValue(peer.origin ?? "")]
     }
@@ -124,7 +133,7 @@ public final class FlashphonerDoor: Sendable {
 
   /// A number for a client's next membership; nil where its network has as many as it may.
   private func number(for id: WebSocketID) -> UInt64? {
-    table.withLock { table in
+    change { table in
       guard let socket = table.sockets[id] else { return nil }
       let network = PeerNetwork(socket.address)
       guard table.ofNetwork[network, default: 0] < Self.mostOfNetwork else { return nil }
@@ -135,11 +144,11 @@ public final class FlashphonerDoor: Sendable {
     }
   }
 
-  private func socket(_ id: WebSocketID) -> Socket? { table.withLock { $0.sockets[id] } }
+  private func socket(_ id: WebSocketID) -> Socket? { table.with { $0.sockets[id] } }
 
   private func received(_ message: ClientMessage, from id: WebSocketID) {
     guard let socket = socket(id), passes(.none, message.word, message.weight, socket) else { return }
-    if case .connection(let wish) = message, !socket.state.withLock({ $0.session.isOpen }) {
+    if case .connection(let wish) = message, !socket.state.with({ $0.session.isOpen }) {
       return connect(wish, socket)
     }
     if message.isWork, isOverloaded(socket.address) {
@@ -157,7 +166,7 @@ public final class FlashphonerDoor: Sendable {
   /// Whether a frame passes; where not, the client is told.
   private func passes(_ fault: Gate.Fault, _ word: String?, _ weight: Int, _ socket: Socket) -> Bool {
     let now = clock()
-    let verdict = socket.state.withLock { state -> Gate.Verdict? in
+    let verdict = socket.state.with { state -> Gate.Verdict? in
       state.isClosed ? nil : state.gate.judge(fault, weight: weight, unanswered: state.session.unanswered, at: now)
     }
     switch verdict {
@@ -182,8 +191,8 @@ public final class FlashphonerDoor: Sendable {
 
   // MARK: Out
 
-  /// Carries out an effect that concerns a membership. To be called in the effects' order, from one thread.
-  public func carryOut(_ effect: ClientEffect) {
+  /// Carries out an effect that concerns a membership.
+  public func apply(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, let request, let result):
       let socket = owner(of: connection)
@@ -204,7 +213,7 @@ public final class FlashphonerDoor: Sendable {
   }
 
   private func owner(of connection: ConnectionID) -> Socket? {
-    connection.door == id ? table.withLock { $0.owners[connection.number] } : nil
+    connection.door == id ? table.with { $0.owners[connection.number] } : nil
   }
 
   private func on(_ connection: ConnectionID, _ change: (inout Membership) -> [MembershipAction]) {
@@ -212,11 +221,16 @@ public final class FlashphonerDoor: Sendable {
     perform(on: socket) { $0.on(connection.number, change) }
   }
 
-  /// Closes connections that have not said who they are, and pings the others. To be called every second or so.
-  public func closeIdle() {
+  /// What a client was to be told did not fit: its socket breaks, and it may come back.
+  public func overflowed(_ connection: ConnectionID) {
+    if let socket = owner(of: connection) { thread.sender?.drop(socket.id) }
+  }
+
+  /// Closes connections that have not said who they are, and pings the others.
+  public func keepHouse() {
     strangers.tell()
     let now = clock()
-    let sockets = table.withLock { table in
+    let sockets = change { table in
       for (token, kept) in table.kept where kept.until <= now { table.forget(token) }
       return Array(table.sockets.values)
     }
@@ -224,7 +238,7 @@ public final class FlashphonerDoor: Sendable {
   }
 
   private func beat(_ socket: Socket, _ now: Instant) {
-    let (isIdle, isDue) = socket.state.withLock { state in
+    let (isIdle, isDue) = socket.state.with { state in
       let isDue = !state.isClosed && state.session.isOpen && state.nextPing <= now
       if isDue { state.nextPing = now + Self.pingInterval }
       return (!state.session.isOpen && state.gate.isIdle(at: now), isDue)
@@ -238,25 +252,24 @@ public final class FlashphonerDoor: Sendable {
 
   /// Changes a session, and does what is to be done in order.
   func perform(on socket: Socket, _ change: (inout Session) -> [SessionAction]) {
-    socket.state.withLock { state in
-      guard !state.isClosed else { return }
-      for action in change(&state.session) { perform(action, socket, &state) }
-    }
+    let actions = socket.state.with { state in state.isClosed ? [] : change(&state.session) }
+    for action in actions { perform(action, socket) }
   }
 
-  private func perform(_ action: SessionAction, _ socket: Socket, _ state: inout Socket.State) {
+  private func perform(_ action: SessionAction, _ socket: Socket) {
     switch action {
-    case .send(let message): send(message, socket, &state)
+    case .send(let message): send(message, socket)
     case .hello(let number, let params, let identity):
       sink(.hello(ConnectionID(number, door: id), Membership.hello, params, identity))
     case .ask(let number, let request, let what): sink(.request(ConnectionID(number, door: id), request, what))
     case .stream(let number, let request, let what): sink(.stream(ConnectionID(number, door: id), request, what))
     case .leave(let number, let room):
-      table.withLock { $0.disown(number) }
+      change { $0.disown(number) }
       leave(number, room)
     case .warn(let stream, let why):
+      let subject = socket.state.with { $0.subject }
       lines.write(
-        .warning, "flashphoner_refused", of: state.subject ?? LineSubject(network: PeerNetwork(socket.address))
+        .warning, "flashphoner_refused", of: subject ?? LineSubject(network: PeerNetwork(socket.address))
       ) {
         [
           "connection": LogValue(socket.id), "peer": LogValue(socket.peer), "stream": LogValue(stream),
@@ -264,7 +277,7 @@ public final class FlashphonerDoor: Sendable {
         ]
       }
     case .close(let reason):
-      sender.withLock { $0 }?.close(socket.id, code: Self.policyViolation, reason: reason)
+      thread.sender?.close(socket.id, code: Self.policyViolation, reason: reason)
     }
   }
 
@@ -275,12 +288,14 @@ public final class FlashphonerDoor: Sendable {
     sink(.connectionClosed(connection, clean: true))
   }
 
-  private func send(_ message: ServerMessage, _ socket: Socket, _ state: inout Socket.State) {
-    state.lastOperation += 1
-    let operation = String(state.lastOperation)
+  private func send(_ message: ServerMessage, _ socket: Socket) {
+    let operation = socket.state.with { state in
+      state.lastOperation += 1
+      return String(state.lastOperation)
+    }
     let log = self.log
-    // Encoded on the web server's thread.
-    sender.withLock { $0 }?.send(to: socket.id) {
+    // Encoded where it is sent: not at all where the socket is gone by then.
+    thread.sender?.send(to: socket.id) {
       do {
         return try message.frame(operation: operation)
       } catch {

@@ -1,4 +1,5 @@
 // What the door counts.
+import DoorKit
 
 /// Numbers of a door for Flashphoner's apps.
 public struct FlashphonerStatistics: Sendable, Hashable {
@@ -13,4 +14,24 @@ public struct FlashphonerStatistics: Sendable, Hashable {
   public var closedForAbuse: UInt64 = 0
   /// Connections closed because they did not say who they are in time.
   public var closedIdle: UInt64 = 0
+}
+
+extension FlashphonerDoor {
+  public var metrics: [Metric] {
+    let statistics = self.statistics
+    return [
+      .gauge(
+        "roost_flashphoner_members",
+        help: "Sessions that clients of Flashphoner's SDKs have: one for each room and stream without a room.",
+        statistics.members),
+      .gauge(
+        "roost_flashphoner_waiting", help: "Clients of Flashphoner's SDKs who may come back to their seats.",
+        statistics.kept),
+      .counter(
+        "roost_flashphoner_refused_total", help: "Messages of Flashphoner's SDKs refused at the front door.",
+        statistics.refused),
+    ]
+      + Metric.closings(
+        forAbuse: statistics.closedForAbuse, idle: statistics.closedIdle, ["listener": "flashphoner"])
+  }
 }

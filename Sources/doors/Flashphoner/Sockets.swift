@@ -23,11 +23,10 @@ extension FlashphonerDoor {
     }
     let id: WebSocketID
     let address: SocketAddress?
-    /// What is done for a client is posted under this lock, so that it stays in order.
-    let state: Locked<State>
+    let state: Owned<State>
 
-    init(id: WebSocketID, address: SocketAddress?, state: State) {
-      (self.id, self.address, self.state) = (id, address, Locked(state))
+    init(id: WebSocketID, address: SocketAddress?, state: State, thread: DoorThread) {
+      (self.id, self.address, self.state) = (id, address, Owned(state, by: thread))
     }
 
     /// Its address as the log has it.

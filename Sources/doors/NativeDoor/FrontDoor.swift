@@ -1,7 +1,8 @@
 // The JSON-RPC front door at /rtc: text in, commands out; effects in, text out (docs/protocol.md).
 //
 //   WebSocket ──text──▶ ClientFrame ──▶ ConnectionGate ──▶ sink(Command)          service thread
-//   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(ClientEffect)         any thread
+//   WebSocket ◀─text── ServerFrame ◀── apply(effect) ◀── DoorThread               service thread
+//                                                            ▲── carryOut         conference thread: posts
 import Basics
 import Conference
 import DoorKit
@@ -19,7 +20,7 @@ import WebSockets
 ///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
 ///
 /// Effects are carried out in the order in which they are given, and are encoded on the web server's thread.
-public final class FrontDoor: Sendable {
+public final class FrontDoor: ClientDoor {
   /// RFC 6455, section 7.4.1.
   private static let policyViolation: UInt16 = 1008
   /// When a request that met an overload may be tried again.
@@ -37,12 +38,13 @@ public final class FrontDoor: Sendable {
   private let isOverloaded: @Sendable (SocketAddress?) -> Bool
   private let tokens: TokenGate
   private let sink: @Sendable (Command) -> Void
-  private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
+  /// Its connections belong to this thread.
+  public let thread = DoorThread()
+  private let gates: Owned<[ConnectionID: ConnectionGate]>
   /// When connections are looked at that may have no session by then.
-  private let helloDeadlines = Locked(DeadlineQueue<ConnectionID>())
-  private let peers = Locked<[ConnectionID: SocketAddress]>([:])
+  private let helloDeadlines: Owned<DeadlineQueue<ConnectionID>>
+  private let peers: Owned<[ConnectionID: SocketAddress]>
   private let counters = Locked(SignallingStatistics())
-  private let sender = Locked<WebSocketSender?>(nil)
 
   /// A front door that gives `sink` its commands, on the web server's thread: `sink` must be quick and must not wait.
   /// - Parameters:
@@ -67,6 +69,8 @@ public final class FrontDoor: Sendable {
     self.tokens = tokens
     self.isOverloaded = isOverloaded
     self.sink = sink
+    (gates, peers) = (Owned([:], by: thread), Owned([:], by: thread))
+    helloDeadlines = Owned(DeadlineQueue(), by: thread)
   }
 
   /// Counters since the start.
@@ -75,10 +79,12 @@ public final class FrontDoor: Sendable {
   /// The handler for `WebServer.start(_:routes:makeHandler:)`. A door serves one server, on whose thread the gate of tokens has those
   /// looked at that had to wait, of all doors.
   public func handler(_ sender: WebSocketSender) -> @Sendable (WebSocketEvent) -> Void {
-    self.sender.withLock { $0 = sender }
+    thread.attach(sender)
     tokens.attach { sender.run(at: $0, $1) }
     return { [self] in handle($0) }
   }
+
+  public func serve(_ sender: WebSocketSender) -> (@Sendable (WebSocketEvent) -> Void)? { handler(sender) }
 
   // MARK: In
 
@@ -97,9 +103,9 @@ public final class FrontDoor: Sendable {
 
   private func opened(_ connection: ConnectionID, _ peer: WebSocketPeer) {
     let now = clock()
-    gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: now) }
-    helloDeadlines.withLock { $0.push(now + limits.helloTimeout, connection) }
-    if let address = peer.address { peers.withLock { $0[connection] = address } }
+    gates.with { $0[connection] = ConnectionGate(limits: limits, now: now) }
+    helloDeadlines.with { $0.push(now + limits.helloTimeout, connection) }
+    if let address = peer.address { peers.with { $0[connection] = address } }
     strangers.write(.info, "connection opened", of: peer.address) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer.address?.description ?? ""),
@@ -109,8 +115,8 @@ public final class FrontDoor: Sendable {
   }
 
   private func closed(_ connection: ConnectionID, _ closure: WebSocketClosure) {
-    let gate = gates.withLock { $0.removeValue(forKey: connection) }
-    let peer = peers.withLock { $0.removeValue(forKey: connection) }
+    let gate = gates.with { $0.removeValue(forKey: connection) }
+    let peer = peers.with { $0.removeValue(forKey: connection) }
     tokens.withdraw(gate?.tries.ticket)
     write(closure.cause.isTrouble ? .warning : .info, "connection closed", of: peer, gate) {
       [
@@ -132,10 +138,10 @@ public final class FrontDoor: Sendable {
 
   private func judge(_ input: ConnectionGate.Input, _ connection: ConnectionID) {
     let now = clock()
-    let action = gates.withLock { $0[connection]?.judge(input, at: now) ?? .ignore }
+    let action = gates.with { $0[connection]?.judge(input, at: now) ?? .ignore }
     switch action {
-    case .forward(let id, _) where isOverloaded(peers.withLock { $0[connection] }):
-      gates.withLock { $0[connection]?.answered(id) }
+    case .forward(let id, _) where isOverloaded(peers.with { $0[connection] }):
+      gates.with { $0[connection]?.answered(id) }
       refuse(connection, id, ErrorObject(.overloaded) { $0.retryAfterMs = Self.overloadMilliseconds })
     case .forward(let id, let request):
       counters.withLock { $0.requests[request.method, default: 0] += 1 }
@@ -173,7 +179,7 @@ public final class FrontDoor: Sendable {
         }
       }
     case .session(.resume(let params)):
-      sink(.resume(connection, id, params, from: peers.withLock { $0[connection] }.map { PeerNetwork($0) }))
+      sink(.resume(connection, id, params, from: peers.with { $0[connection] }.map { PeerNetwork($0) }))
     case .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
       .subscription, .view, .call:
       sink(.request(connection, id, request))
@@ -184,29 +190,29 @@ public final class FrontDoor: Sendable {
 
   /// Gives a token to the gate, which may have it wait.
   private func prove(_ connection: ConnectionID, _ ask: (SocketAddress?, TurnRank) -> TurnTicket?) {
-    let rank = gates.withLock { gates -> TurnRank? in
+    let rank = gates.with { gates -> TurnRank? in
       gates[connection]?.tries.begin()
       return gates[connection]?.tries.rank
     }
-    guard let rank, let ticket = ask(peers.withLock { $0[connection] }, rank) else { return }
-    gates.withLock { $0[connection]?.tries.ticket = ticket }
+    guard let rank, let ticket = ask(peers.with { $0[connection] }, rank) else { return }
+    gates.with { $0[connection]?.tries.ticket = ticket }
   }
 
   /// The gate has said whose a token is, or why it is not believed. On the web server's thread, as what closes a connection is.
   private func proved(_ connection: ConnectionID, _ id: RequestID, _ result: Result<Command, UnprovenIdentity>) {
-    let isLast = gates.withLock { $0[connection]?.tries.end(result.outcome) }
+    let isLast = gates.with { $0[connection]?.tries.end(result.outcome) }
     // It may be gone by now.
     guard let isLast else { return }
     switch result {
     case .success(let command):
       if case .hello(_, _, _, let identity) = command {
-        gates.withLock { $0[connection]?.subject = LineSubject(identity) }
+        gates.with { $0[connection]?.subject = LineSubject(identity) }
       }
       sink(command)
     case .failure(let error):
-      gates.withLock { $0[connection]?.answered(id) }
+      gates.with { $0[connection]?.answered(id) }
       if error.isFailure {
-        let peer = peers.withLock { $0[connection] }
+        let peer = peers.with { $0[connection] }
         strangers.write(.warning, "token_refused", of: peer) {
           [
             "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
@@ -224,17 +230,17 @@ public final class FrontDoor: Sendable {
   /// The core has refused a token, which may have been taken back.
   private func blame(_ connection: ConnectionID) {
     guard connection.door == id else { return }
-    if gates.withLock({ $0[connection]?.tries.fail() }) == true { turnAway(connection, Self.lastToken) }
+    if gates.with({ $0[connection]?.tries.fail() }) == true { turnAway(connection, Self.lastToken) }
   }
 
   /// Closes a connection for what came by it.
   private func turnAway(_ connection: ConnectionID, _ reason: String) {
     counters.withLock { $0.closedForAbuse += 1 }
-    let gate = gates.withLock { gates in
+    let gate = gates.with { gates in
       gates[connection]?.close()
       return gates[connection]
     }
-    let peer = peers.withLock { $0[connection] }
+    let peer = peers.with { $0[connection] }
     write(.warning, "connection refused", of: peer, gate) {
       ["connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""), "reason": LogValue(reason)]
     }
@@ -250,8 +256,8 @@ public final class FrontDoor: Sendable {
 
   // MARK: Out
 
-  /// Carries out an effect that concerns a connection. To be called in the effects' order, from one thread.
-  public func carryOut(_ effect: ClientEffect) {
+  /// Carries out an effect that concerns a connection.
+  public func apply(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, let id, .success(let reply)):
       if reply.beginsSession { began(connection) }
@@ -268,26 +274,31 @@ public final class FrontDoor: Sendable {
     }
   }
 
-  /// Closes connections that have had no session for too long. To be called every second or so, from any thread.
-  public func closeIdle() {
+  /// What a client was to be told did not fit: its socket breaks, and it may resume.
+  public func overflowed(_ connection: ConnectionID) {
+    if connection.door == id { thread.sender?.drop(WebSocketID(rawValue: connection.number)) }
+  }
+
+  /// Closes connections that have had no session for too long.
+  public func keepHouse() {
     strangers.tell()
     tokens.lookAgain()
     let now = clock()
     // Each is looked at once, when its time is over, and not all of them each time. At its very deadline it is not late yet.
-    let due = helloDeadlines.withLock { queue in
+    let due = helloDeadlines.with { queue in
       var due: [ConnectionID] = []
       while queue.next < now, let connection = queue.pop(at: now) { due.append(connection) }
       return due
     }
-    let idle = gates.withLock { gates in due.filter { gates[$0]?.isIdle(at: now) ?? false } }
+    let idle = gates.with { gates in due.filter { gates[$0]?.isIdle(at: now) ?? false } }
     counters.withLock { $0.closedIdle += UInt64(idle.count) }
     for connection in idle { close(connection, code: Self.policyViolation, "no session in time") }
   }
 
   /// A token to resume that is not one is a guess, or a client that comes too late: whose it was nobody knows, so the line has the address.
   private func noteRefusedResume(_ connection: ConnectionID, _ id: RequestID, _ error: ErrorObject) {
-    guard connection.door == self.id, gates.withLock({ $0[connection]?.resume }) == id else { return }
-    let peer = peers.withLock { $0[connection] }
+    guard connection.door == self.id, gates.with({ $0[connection]?.resume }) == id else { return }
+    let peer = peers.with { $0[connection] }
     strangers.write(.warning, "resume_refused", of: peer) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
@@ -297,14 +308,14 @@ public final class FrontDoor: Sendable {
   }
 
   private func answer(_ connection: ConnectionID, _ id: RequestID, _ frame: ServerFrame) {
-    gates.withLock { $0[connection]?.answered(id) }
+    gates.with { $0[connection]?.answered(id) }
     send(frame, to: connection)
   }
 
   private func send(_ frame: ServerFrame, to connection: ConnectionID) {
     guard connection.door == id else { return }
     let log = self.log
-    sender.withLock { $0 }?.send(to: WebSocketID(rawValue: connection.number)) { Self.encode(frame, log) }
+    thread.sender?.send(to: WebSocketID(rawValue: connection.number)) { Self.encode(frame, log) }
   }
 
   /// Of the receivers its own have it. The text is made once, when the web server's thread comes to the first receiver.
@@ -313,7 +324,7 @@ public final class FrontDoor: Sendable {
     if receivers.isEmpty { return }
     let log = self.log
     let text = Locked<EventText?>(nil)
-    sender.withLock { $0 }?.send(toEach: receivers.map { WebSocketID(rawValue: $0.connection.number) }) { index in
+    thread.sender?.send(toEach: receivers.map { WebSocketID(rawValue: $0.connection.number) }) { index in
       Self.orLastResort(log) {
         try text.withLock { text in
           let made = try text ?? EventText(event, serverTime: serverTime)
@@ -326,18 +337,18 @@ public final class FrontDoor: Sendable {
 
   private func close(_ connection: ConnectionID, code: UInt16, _ reason: String) {
     guard connection.door == id else { return }
-    sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.number), code: code, reason: reason)
+    thread.sender?.close(WebSocketID(rawValue: connection.number), code: code, reason: reason)
   }
 
   private func began(_ connection: ConnectionID) {
     guard connection.door == id else { return }
-    gates.withLock { $0[connection]?.began() }
-    sender.withLock { $0 }?.admit(WebSocketID(rawValue: connection.number))
+    gates.with { $0[connection]?.began() }
+    thread.sender?.admit(WebSocketID(rawValue: connection.number))
   }
 
   private func setWaiting(_ isWaiting: Bool, _ connection: ConnectionID) {
     guard connection.door == id else { return }
-    sender.withLock { $0 }?.setWaiting(isWaiting, WebSocketID(rawValue: connection.number))
+    thread.sender?.setWaiting(isWaiting, WebSocketID(rawValue: connection.number))
   }
 
   /// On the web server's thread. A reply of ours that cannot be encoded is a mistake of ours, and its client is told so.

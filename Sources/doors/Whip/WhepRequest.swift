@@ -4,6 +4,7 @@ import Basics
 import Conference
 import Crypto
 import Logging
+import DoorKit
 import RoostProtocol
 import WebSockets
 
@@ -84,7 +85,7 @@ extension WhipDoor {
       guard request.method == .post else { return answer(HTTPResponse(status: 204)) }
       try checkRate(request.peer)
       let wanted = try WhepLayer(request.content)
-      let result = Locked(Result<Void, WhipProblem>.success(()))
+      var failure: WhipProblem?
       advance(found.connection) { session in
         guard var player = session as? WhepSession else { return .nothing }
         do throws(WhipProblem) {
@@ -92,11 +93,11 @@ extension WhipDoor {
           session = player
           return action
         } catch {
-          result.withLock { $0 = .failure(error) }
+          failure = error
           return .nothing
         }
       }
-      try result.withLock { $0 }.get()
+      if let failure { throw failure }
       answer(HTTPResponse(status: 200))
     }
   }
@@ -111,7 +112,7 @@ extension WhipDoor {
       try checkRate(request.peer)
       let listener = WhepListener(names: try readEventNames(request.content))
       let secret = randomBytes(16).hexadecimal
-      let isAdded = table.withLock { table in
+      let isAdded = table.with { table in
         guard var entry = table.entries[found.connection.number] else { return false }
         // Pages that were closed have left theirs behind.
         if entry.listeners.count >= Self.mostListeners,
@@ -134,7 +135,7 @@ extension WhipDoor {
   @Sendable private func listener(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
     opened(request, Self.listenerMethods, answer) { answer throws(WhipProblem) in
       let name = request.segments["listener"] ?? ""
-      let found = table.withLock { table -> (Entry, WhepListener)? in
+      let found = table.with { table -> (Entry, WhepListener)? in
         guard let entry = table.bySecret[request.segments["session"] ?? ""].flatMap({ table.entries[$0] }) else {
           return nil
         }
@@ -157,11 +158,11 @@ extension WhipDoor {
   /// Who is told that a stream is open: it is sent how things are. An earlier reader of the same stream is sent no more.
   private func owner(of name: String, _ connection: ConnectionID) -> EventStreamOwner {
     let number = connection.number
-    let own = Locked(EventStream?.none)
+    let own = Owned(EventStream?.none, by: thread)
     return EventStreamOwner(
       opened: { [weak self] stream in
-        own.withLock { $0 = stream }
-        self?.table.withLock { table in
+        own.with { $0 = stream }
+        self?.table.with { table in
           guard var entry = table.entries[number], entry.listeners[name] != nil else { return stream.end() }
           entry.listeners[name]?.stream?.end()
           entry.listeners[name]?.stream = stream
@@ -172,8 +173,8 @@ extension WhipDoor {
         }
       },
       ended: { [weak self] in
-        let ended = own.withLock { $0 }
-        self?.table.withLock { table in
+        let ended = own.with { $0 }
+        self?.table.with { table in
           guard let ended, table.entries[number]?.listeners[name]?.stream?.isSame(as: ended) == true else { return }
           table.entries[number]?.listeners[name]?.stream = nil
         }
@@ -181,12 +182,12 @@ extension WhipDoor {
   }
 
   private func forget(_ listener: String, _ connection: ConnectionID) {
-    _ = table.withLock { $0.entries[connection.number]?.listeners.removeValue(forKey: listener) }
+    _ = table.with { $0.entries[connection.number]?.listeners.removeValue(forKey: listener) }
   }
 
   /// Tells those who want to know how many play the same, where that has changed.
   func tellViewers() {
-    table.withLock { table in
+    table.with { table in
       let listening = table.entries.values.filter { !$0.listeners.isEmpty }
       guard !listening.isEmpty else { return }
       var counts: [Kind: Int] = [:]

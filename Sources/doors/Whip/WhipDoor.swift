@@ -1,8 +1,9 @@
 // The front door of WHIP (RFC 9725) and WHEP (draft-ietf-wish-whep): HTTP in, commands out; effects in, HTTP out. It holds sessions
 // and who waits for an answer; a session's way is `WhipSession`'s or `WhepSession`'s, and all rules are the core's.
 //
-//   POST ──▶ WhipOffer ──▶ hello ─▶ room.join ─▶ pc.offer ──▶ sink(Command)       service thread, then conference thread
-//   201  ◀── answer   ◀── StreamSession ◀── carryOut(ClientEffect)                conference thread
+//   POST ──▶ WhipOffer ──▶ hello ─▶ room.join ─▶ pc.offer ──▶ sink(Command)       service thread
+//   201  ◀── answer   ◀── StreamSession ◀── apply(effect) ◀── DoorThread          service thread
+//                                                                 ▲── carryOut    conference thread: posts
 import Basics
 import Conference
 import Crypto
@@ -38,7 +39,7 @@ public struct WhipLimits: Sendable, Hashable {
 ///     let door = WhipDoor(id: DoorID(1), log: log) { inbox.post($0) }
 ///     let server = try WebServer.start(configuration, routes: door.routes, makeHandler: …)
 ///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
-public final class WhipDoor: Sendable {
+public final class WhipDoor: ClientDoor {
   /// What the server of the door is like.
   public struct Surroundings: Sendable {
     /// Which pages may publish.
@@ -109,10 +110,11 @@ public final class WhipDoor: Sendable {
   let tokens: TokenGate
   let isOverloaded: @Sendable (SocketAddress?) -> Bool
   let sink: @Sendable (Command) -> Void
-  let table: Locked<Table>
+  /// Its sessions belong to this thread.
+  public let thread = DoorThread()
+  let table: Owned<Table>
 
-  /// A door that gives `sink` its commands, on the web server's thread and the one that calls `carryOut`: `sink` must be quick and must
-  /// not wait.
+  /// A door that gives `sink` its commands, on the web server's thread: `sink` must be quick and must not wait.
   /// - Parameters:
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
@@ -127,10 +129,10 @@ public final class WhipDoor: Sendable {
   ) {
     self.id = id
     self.limits = limits
-    table = Locked(
+    table = Owned(
       Table(
         buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond),
-        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)))
+        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)), by: thread)
     self.surroundings = surroundings
     self.lines = lines ?? SessionLines(log, clock: clock)
     strangers = ConnectionLines(log, door: "whip", clock: clock)
@@ -140,13 +142,10 @@ public final class WhipDoor: Sendable {
     self.sink = sink
   }
 
-  /// Sessions that are there or on their way.
-  public var count: Int { table.withLock { $0.entries.count } }
-
   // MARK: From the core
 
-  /// Carries out an effect that concerns a session. To be called in the effects' order, from one thread.
-  public func carryOut(_ effect: ClientEffect) {
+  /// Carries out an effect that concerns a session.
+  public func apply(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, let id, let result): advance(connection) { $0.replied(id, result) }
     case .event(let connection, let message): advance(connection) { $0.heard(message.event) }
@@ -159,17 +158,23 @@ public final class WhipDoor: Sendable {
 
   /// Tells players how many they are. Nobody is closed: who takes no seat is answered at once, and who has no media is ended by the
   /// core.
-  public func closeIdle() {
+  public func keepHouse() {
     strangers.tell()
     tellViewers()
+  }
+
+  /// What the session waits for will not come: its seat is freed.
+  public func overflowed(_ connection: ConnectionID) {
+    guard connection.door == id else { return }
+    leave(connection)?.answer?(WhipProblem(ErrorObject(.overloaded)).response)
   }
 
   func advance(
     _ connection: ConnectionID, _ step: (inout any StreamSession) -> StreamAction
   ) {
     guard connection.door == id else { return }
-    // The step and who waits for what it comes to, under one lock: else another PATCH could be given this one's answer.
-    let (action, entry) = table.withLock { table -> (StreamAction, Entry?) in
+    // The step and who waits for what it comes to, together: else another PATCH could be given this one's answer.
+    let (action, entry) = table.with { table -> (StreamAction, Entry?) in
       // Taken out, so that it is changed where it is and not copied.
       guard var entry = table.entries.removeValue(forKey: connection.number) else { return (.nothing, nil) }
       let action = step(&entry.session)
@@ -217,7 +222,7 @@ public final class WhipDoor: Sendable {
   /// Forgets a session, and lets the core free its seat at once.
   @discardableResult
   func leave(_ connection: ConnectionID) -> Entry? {
-    let entry = table.withLock { table -> Entry? in
+    let entry = table.with { table -> Entry? in
       guard let entry = table.entries.removeValue(forKey: connection.number) else { return nil }
       table.bySecret[entry.secret] = nil
       return entry

@@ -96,7 +96,7 @@ extension WhipDoor {
   /// What a session may do is what the newest token says that was shown at its URL. What it does not allow any more ends at once.
   private func renew(_ found: Entry, _ caller: Caller) {
     guard let token = caller.hello.token, caller.identity.isVerified, token != found.token else { return }
-    let number = table.withLock { table -> Int? in
+    let number = table.with { table -> Int? in
       guard table.entries[found.connection.number]?.token == found.token else { return nil }
       table.entries[found.connection.number]?.token = token
       table.entries[found.connection.number]?.renewals += 1
@@ -129,7 +129,7 @@ extension WhipDoor {
     _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) throws(WhipProblem) -> StreamStep {
     let fragment = Result { () throws(WhipProblem) in try WhipFragment(content) }
-    let result = table.withLock { table -> Result<StreamStep, WhipProblem> in
+    let result = table.with { table -> Result<StreamStep, WhipProblem> in
       guard var entry = table.entries[connection.number] else {
         return .failure(WhipProblem(.notFound, "The session is over."))
       }
@@ -164,12 +164,20 @@ extension WhipDoor {
       guard waits(request) else { throw WhipProblem(ErrorObject(.rateLimited) { $0.retryAfterMs = 1_000 }) }
       tokens.verify(hello, from: request.peer, rank: request.rank) { [weak self] result in
         guard let self else { return }
-        waitsNoMore(request)
-        served(request, open) { open throws(WhipProblem) in
-          let identity = try identity(result, from: request.peer)
-          try serve({ open(hello.token == nil ? $0 : $0.accepted) }, Caller(hello: hello, identity: identity))
-        }
+        thread.run(for: self) { [self] in proved(result, hello, request, open, serve) }
       }
+    }
+  }
+
+  private func proved(
+    _ result: Result<Identity, UnprovenIdentity>, _ hello: HelloParams, _ request: HTTPRequest,
+    _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ serve: @escaping @Sendable (@escaping @Sendable (HTTPResponse) -> Void, Caller) throws(WhipProblem) -> Void
+  ) {
+    waitsNoMore(request)
+    served(request, answer) { open throws(WhipProblem) in
+      let identity = try identity(result, from: request.peer)
+      try serve({ open(hello.token == nil ? $0 : $0.accepted) }, Caller(hello: hello, identity: identity))
     }
   }
 
@@ -177,7 +185,7 @@ extension WhipDoor {
   private func waits(_ request: HTTPRequest) -> Bool {
     guard !request.content.isEmpty else { return true }
     let network = PeerNetwork(request.peer)
-    return table.withLock { table in
+    return table.with { table in
       let bytes = table.waitingBytes[network, default: 0] + request.content.count
       guard bytes <= limits.waitingBytes else { return false }
       table.waitingBytes[network] = bytes
@@ -189,7 +197,7 @@ extension WhipDoor {
     let bytes = request.content.count
     guard bytes > 0 else { return }
     let network = PeerNetwork(request.peer)
-    table.withLock { table in
+    table.with { table in
       let left = table.waitingBytes[network, default: bytes] - bytes
       table.waitingBytes[network] = left > 0 ? left : nil
     }
@@ -272,7 +280,7 @@ extension WhipDoor {
   /// The session of a URL.
   /// - Throws: 404 where there is none, 403 where it is another user's.
   func entry(of request: HTTPRequest, _ identity: Identity) throws(WhipProblem) -> Entry {
-    let entry = table.withLock { table in
+    let entry = table.with { table in
       table.bySecret[request.segments["session"] ?? ""].flatMap { table.entries[$0] }
     }
     guard let entry, entry.kind.isNamed(by: request) else {
@@ -329,7 +337,7 @@ extension WhipDoor {
     _ peer: SocketAddress?, of buckets: WritableKeyPath<Table, NetworkBuckets> = \.buckets
   ) throws(WhipProblem) {
     let now = clock()
-    let wait = table.withLock { $0[keyPath: buckets].take(PeerNetwork(peer), at: now) }
+    let wait = table.with { $0[keyPath: buckets].take(PeerNetwork(peer), at: now) }
     if let wait { throw WhipProblem(ErrorObject(.rateLimited) { $0.retryAfterMs = wait }) }
   }
 
@@ -340,7 +348,7 @@ extension WhipDoor {
     let secret = randomBytes(16).hexadecimal
     let place = "\(request.host ?? "")\(kind.folder)/\(secret)"
     let location = "\(request.isSecure ? "https" : "http")://\(place)"
-    return table.withLock { table in
+    return table.with { table in
       table.lastNumber += 1
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number

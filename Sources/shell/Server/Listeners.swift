@@ -2,21 +2,16 @@
 
 import Admin
 import Configuration
-import Flashphoner
 import Logging
 import DoorKit
-import NativeDoor
 import Threads
 import WebSockets
-import Whip
 
 /// All of them, while they serve.
 struct Listeners: Sendable {
   /// What they serve.
   struct Content {
-    var door: FrontDoor
-    var whip: WhipDoor
-    var flashphoner: FlashphonerDoor
+    var doors: [any ClientDoor]
     var readiness: ReadinessState
     var metrics: MetricsCollector
     var conference: Mailbox<ConferenceInput>
@@ -24,8 +19,8 @@ struct Listeners: Sendable {
   }
 
   let web: WebServer
-  /// For Flashphoner's apps, where there is one.
-  let flashphoner: WebServer?
+  /// Those that doors have for themselves, by name.
+  let own: [(name: String, server: WebServer)]
   /// For operators, where they do not come to the port of the page.
   let admin: WebServer?
 
@@ -33,8 +28,13 @@ struct Listeners: Sendable {
   init(_ configuration: ServerConfiguration, _ content: Content) throws(StartError) {
     var started: [WebServer] = []
     do throws(StartError) {
-      flashphoner = try Self.startFlashphoner(configuration, content)
-      if let flashphoner { started.append(flashphoner) }
+      var own: [(name: String, server: WebServer)] = []
+      for door in content.doors {
+        guard let listener = door.listener else { continue }
+        own.append((listener.name, try Self.start(listener, of: door, configuration, content)))
+        started = own.map(\.server)
+      }
+      self.own = own
       admin = try Self.startAdmin(configuration, content)
       if let admin { started.append(admin) }
       web = try Self.startWeb(configuration, content)
@@ -45,12 +45,23 @@ struct Listeners: Sendable {
   }
 
   /// WebSockets open now.
-  var webSocketsOpen: Int { web.statistics.webSocketsOpen + (flashphoner?.statistics.webSocketsOpen ?? 0) }
+  var webSocketsOpen: Int { own.reduce(web.statistics.webSocketsOpen) { $0 + $1.server.statistics.webSocketsOpen } }
+
+  /// The counters of those that clients come to. It keeps no server.
+  var figures: @Sendable () -> [ListenerFigures] {
+    struct Weak: Sendable { weak let server: WebServer? }
+    let servers = [(name: String?.none, server: Weak(server: web))] + own.map { ($0.name, Weak(server: $0.server)) }
+    return {
+      servers.compactMap { name, weak in
+        weak.server.map { ListenerFigures(name: name, statistics: $0.statistics) }
+      }
+    }
+  }
 
   /// Closes everything.
   func stop() {
     web.stop()
-    flashphoner?.stop()
+    for listener in own { listener.server.stop() }
     admin?.stop()
   }
 
@@ -65,24 +76,32 @@ struct Listeners: Sendable {
       ? admin.routes + operatorRoutes(configuration, content) : admin.healthRoutes + AdminRoutes.noRoutes
     var server = WebServerConfiguration(configuration)
     server.tellRefusals(configuration, content.log)
+    let doors = content.doors.filter { $0.listener == nil }
+    let routes = own + doors.flatMap(\.routes) + [RoostServer.pageRoute()]
     do throws(WebSocketError) {
-      return try WebServer.start(
-        server, routes: own + content.whip.routes + [RoostServer.pageRoute()], makeHandler: content.door.handler)
+      return try WebServer.start(server, routes: routes) { handler(of: doors, $0) }
     } catch {
       throw StartError("\(error)", key: error.key)
     }
   }
 
-  private static func startFlashphoner(
-    _ configuration: ServerConfiguration, _ content: Content
-  ) throws(StartError) -> WebServer? {
-    guard var server = WebServerConfiguration.flashphoner(configuration) else { return nil }
+  private static func start(
+    _ listener: DoorListener, of door: any ClientDoor, _ configuration: ServerConfiguration, _ content: Content
+  ) throws(StartError) -> WebServer {
+    var server = listener.server
     server.tellRefusals(configuration, content.log)
     do throws(WebSocketError) {
-      return try WebServer.start(server, makeHandler: content.flashphoner.handler)
+      return try WebServer.start(server, routes: door.routes) { handler(of: [door], $0) }
     } catch {
-      throw StartError("\(error)", key: error.key(of: "flashphoner"))
+      throw StartError("\(error)", key: error.key(of: listener.name))
     }
+  }
+
+  /// Gives doors their web server, and its WebSockets to the one that hears of them.
+  private static func handler(of doors: [any ClientDoor], _ sender: WebSocketSender) -> @Sendable (WebSocketEvent) -> Void {
+    let handlers = doors.compactMap { $0.serve(sender) }
+    precondition(handlers.count <= 1, "two doors want the WebSockets of one server")
+    return handlers.first ?? { _ in }
   }
 
   private static func startAdmin(
@@ -120,6 +139,13 @@ struct Listeners: Sendable {
   private static func operatorRoutes(_ configuration: ServerConfiguration, _ content: Content) -> [HTTPRoute] {
     configuration.admin.token.map { operatorRoutes(token: $0, content.conference, content.log).routes } ?? []
   }
+}
+
+/// What a web server has counted.
+struct ListenerFigures: Sendable {
+  /// nil for that of the page.
+  let name: String?
+  let statistics: WebServerStatistics
 }
 
 extension WebSocketError {

@@ -42,6 +42,13 @@ public struct StartError: Error, CustomStringConvertible {
 ///     print(server.url)
 ///     server.stop()
 public final class RoostServer: Sendable {
+  /// The front doors, by their ids in this order: what another one takes in this file is a line.
+  static let doors: [DoorMaker] = [
+    FrontDoor.maker,
+    WhipDoor.maker,
+    FlashphonerDoor.maker,
+  ]
+
   private let configuration: ServerConfiguration
   private let workers: [MediaWorker]
   private let conference: ConferenceThread
@@ -54,10 +61,10 @@ public final class RoostServer: Sendable {
 
   /// Opens every port, starts every thread and returns once clients are answered.
   public static func start(_ configuration: ServerConfiguration, log: Logger) throws(StartError) -> RoostServer {
-    try RoostServer(configuration, log: log)
+    try RoostServer(configuration, log: log, doors: doors)
   }
 
-  private init(_ configuration: ServerConfiguration, log: Logger) throws(StartError) {
+  init(_ configuration: ServerConfiguration, log: Logger, doors makers: [DoorMaker]) throws(StartError) {
     self.configuration = configuration
     self.log = log
     let revoked = RevokedTokens()
@@ -70,19 +77,14 @@ public final class RoostServer: Sendable {
     let workers = self.workers
     readiness = ReadinessState()
     let lines = SessionLines(log)
-    let door = FrontDoor(
-      limits: DoorLimits(configuration), log: log, tokens: tokens, lines: lines,
-      isOverloaded: { inbox.isOverloaded(for: $0) }
-    ) { inbox.post(.command($0)) }
-    let whip = WhipDoor(
-      id: DoorID(1), surroundings: .init(configuration), log: log, tokens: tokens, lines: lines,
-      isOverloaded: { inbox.isOverloaded(for: $0) }, sink: { inbox.post(.command($0)) })
-    let flashphonerDoor = FlashphonerDoor(
-      id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: DoorLimits(configuration),
-      grace: configuration.sessions.resumeGrace, log: log, tokens: tokens, lines: lines,
-      isOverloaded: { inbox.isOverloaded(for: $0) },
-      sink: { inbox.post(.command($0)) })
-    let doors = Doors([door, whip, flashphonerDoor])
+    let doors = Doors(
+      makers.enumerated().compactMap { number, maker in
+        maker(
+          configuration,
+          DoorSurroundings(
+            id: DoorID(UInt16(number)), log: log, lines: lines, tokens: tokens,
+            isOverloaded: { inbox.isOverloaded(for: $0) }, sink: { inbox.post(.command($0)) }))
+      })
     let director = MediaDirector(
       workers: workers.enumerated().map { .init(addresses: Self.candidates(of: $1, number: $0, told)) },
       fingerprint: certificate.sha256Fingerprint,
@@ -99,21 +101,16 @@ public final class RoostServer: Sendable {
         command: { worker, commands in workers[worker].post(commands) },
         setRevoked: { revoked.set($0, $1) },
         housekeeping: { doors.closeIdle() }))
-    let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
-    let listenerStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
+    let served = Locked<@Sendable () -> [ListenerFigures]>({ [] })
     metrics = MetricsCollector(
       .init(
-        conference: conference.mailbox, workers: workers, door: door, tokens: tokens,
-        web: { webStatistics.withLock { $0 }() },
-        flashphonerDoor: flashphonerDoor,
-        flashphoner: { listenerStatistics.withLock { $0 }() },
-        outside: { outside.figures }, log: log))
+        conference: conference.mailbox, workers: workers, doors: doors.all, tokens: tokens,
+        listeners: { served.withLock { $0 }() }, outside: { outside.figures }, log: log))
     do throws(StartError) {
       listeners = try Listeners(
         configuration,
         .init(
-          door: door, whip: whip, flashphoner: flashphonerDoor, readiness: readiness, metrics: metrics,
-          conference: conference.mailbox, log: log))
+          doors: doors.all, readiness: readiness, metrics: metrics, conference: conference.mailbox, log: log))
     } catch {
       metrics.stop()
       conference.stop()
@@ -122,10 +119,7 @@ public final class RoostServer: Sendable {
       throw error
     }
     memory = MemoryThread(log: log)
-    let web = listeners.web
-    webStatistics.withLock { $0 = { [weak web] in web?.statistics } }
-    let listener = listeners.flashphoner
-    listenerStatistics.withLock { $0 = { [weak listener] in listener?.statistics } }
+    served.withLock { $0 = listeners.figures }
     readiness.set(.ready)
     let srtp = (backend ?? .preferred(for: .preferenceOrder[0])).described
     log.info("started", ["url": LogValue(url), "workers": LogValue(workers.count), "srtp": LogValue(srtp)])
@@ -143,6 +137,9 @@ public final class RoostServer: Sendable {
 
   /// The TCP port for operators; nil where they come to the one above.
   public var adminPort: UInt16? { listeners.admin?.port }
+
+  /// The TCP port of a door's own web server, by the name of its block in the configuration; nil where there is none.
+  public func port(of listener: String) -> UInt16? { listeners.own.first { $0.name == listener }?.server.port }
 
   /// UDP addresses of the workers.
   public var mediaAddresses: [[SocketAddress]] { workers.map(\.addresses) }

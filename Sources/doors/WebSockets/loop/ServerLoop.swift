@@ -206,13 +206,9 @@ final class ServerLoop {
   }
 
   private func serve() {
-    while true {
-      let batch = shared.mailbox.drain()
-      sockets.carryOut(batch, others: carryOut)
-      for id in batch.endedStreams { endStream(id) }
-      if batch.stopRequested { break }
-      loop.turn()
-    }
+    while !obey() { loop.turn() }
+    // What was asked for before the stop.
+    _ = obey()
     for listener in listeners.keys { lws_set_timeout(listener, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC) }
     sockets.closeAll(code: 1001, reason: "the server is stopping", cause: .stopping)
     for _ in 0..<(Self.stopMilliseconds / 5) {
@@ -220,6 +216,16 @@ final class ServerLoop {
       if sockets.isEmpty { break }
       usleep(5000)
     }
+  }
+
+  /// Makes the calls that others asked for, and carries out all commands, those of the calls too.
+  /// - Returns: whether the server is to stop.
+  private func obey() -> Bool {
+    for call in shared.mailbox.takeCalls() { call() }
+    let batch = shared.mailbox.drain()
+    sockets.carryOut(batch, others: carryOut)
+    for id in batch.endedStreams { endStream(id) }
+    return batch.stopRequested
   }
 
   /// What is no WebSocket's.

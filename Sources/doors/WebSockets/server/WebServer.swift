@@ -131,6 +131,15 @@ public struct WebSocketSender: Sendable {
     mailbox.post(.run(time, errand))
   }
 
+  /// Has `call` made on the service thread in its next turn, also when the mailbox is full: who asks must have one call waiting at most.
+  /// It must not wait. What it sends leaves in the same turn.
+  /// - Returns: false when the server is stopped; it is not made then.
+  @discardableResult
+  public func wake(_ call: @escaping @Sendable () -> Void) -> Bool { mailbox.wake(call) }
+
+  /// Drops a socket for which too much waits (`overloaded`), as one that a full mailbox has refused something for.
+  public func drop(_ id: WebSocketID) { mailbox.drop(id) }
+
   /// From what is sent afterwards on, the socket may send messages of `maximumMessageBytes`; before, of `strangersMessageBytes`.
   public func admit(_ id: WebSocketID) { mailbox.post(.admit(id)) }
 

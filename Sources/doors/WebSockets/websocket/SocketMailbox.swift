@@ -70,6 +70,8 @@ final class SocketMailbox: Sendable {
   private struct Beside {
     var overflowed: Set<WebSocketID> = []
     var endedStreams: Set<HTTPRequestID> = []
+    /// Whoever asks for a call has one waiting at most.
+    var calls: [@Sendable () -> Void] = []
     var stopRequested = false
   }
   private let commands: Mailbox<SocketCommand>
@@ -90,6 +92,7 @@ final class SocketMailbox: Sendable {
     service.detach()
     commands.close()
     _ = drain()
+    _ = takeCalls()
   }
 
   /// What does not fit is looked at last: a socket whose command was refused is found before a later one of its commands is sent.
@@ -116,6 +119,29 @@ final class SocketMailbox: Sendable {
     beside.withLock { $0.overflowed.formUnion(command.ids) }
     service.give()
     return false
+  }
+
+  /// Has the service thread make a call, also when the mailbox is full.
+  /// - Returns: false when nobody will ever make it.
+  func wake(_ call: @escaping @Sendable () -> Void) -> Bool {
+    if service.isDetached { return false }
+    beside.withLock { $0.calls.append(call) }
+    service.give()
+    return true
+  }
+
+  /// The calls that are to be made now.
+  func takeCalls() -> [@Sendable () -> Void] {
+    beside.withLock { beside in
+      defer { beside.calls = [] }
+      return beside.calls
+    }
+  }
+
+  /// A socket that is to be dropped as one whose commands did not fit.
+  func drop(_ id: WebSocketID) {
+    beside.withLock { _ = $0.overflowed.insert(id) }
+    service.give()
   }
 
   func requestStop() {

@@ -3,12 +3,10 @@
 import Admin
 import Calls
 import Conference
-import Flashphoner
 import Forwarding
 import Media
 import RoostProtocol
 import DoorKit
-import NativeDoor
 import WebSockets
 
 extension MetricsCollector {
@@ -243,21 +241,6 @@ extension MetricsCollector {
     }
   }
 
-  static func metrics(_ statistics: SignallingStatistics) -> [Metric] {
-    let requests = statistics.requests.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
-    let refused = statistics.refused.map { ($0.key.name.lowercased(), $0.value) }.sorted { $0.0 < $1.0 }
-    return [
-      Metric(
-        "roost_requests_total", .counter, help: "Requests taken, by method.",
-        requests.map { .init($0.1, ["method": $0.0]) }),
-      Metric(
-        "roost_messages_refused_total", .counter, help: "Messages refused at the front door, by error.",
-        refused.map { .init($0.1, ["error": $0.0]) }),
-      Metric(closedForAbuse, .counter, help: helpForAbuse, [.init(statistics.closedForAbuse)]),
-      Metric(closedIdle, .counter, help: helpIdle, [.init(statistics.closedIdle)]),
-    ]
-  }
-
   static func metrics(_ statistics: TokenStatistics) -> [Metric] {
     [
       Metric(
@@ -295,28 +278,4 @@ extension MetricsCollector {
         "roost_messages_sent_total", .counter, help: "Messages to clients.", [.init(statistics.messagesOut, labels)]),
     ]
   }
-
-  static func metrics(_ statistics: FlashphonerStatistics) -> [Metric] {
-    let labels: Metric.Labels = ["listener": "flashphoner"]
-    return [
-      .gauge(
-        "roost_flashphoner_members",
-        help: "Sessions that clients of Flashphoner's SDKs have: one for each room and stream without a room.",
-        statistics.members),
-      .gauge(
-        "roost_flashphoner_waiting", help: "Clients of Flashphoner's SDKs who may come back to their seats.",
-        statistics.kept),
-      .counter(
-        "roost_flashphoner_refused_total", help: "Messages of Flashphoner's SDKs refused at the front door.",
-        statistics.refused),
-      Metric(closedForAbuse, .counter, help: helpForAbuse, [.init(statistics.closedForAbuse, labels)]),
-      Metric(closedIdle, .counter, help: helpIdle, [.init(statistics.closedIdle, labels)]),
-    ]
-  }
-
-  private static let closedForAbuse = "roost_connections_closed_for_abuse_total"
-  private static let helpForAbuse =
-    "Connections closed after too many bad messages in a row, or too many too fast."
-  private static let closedIdle = "roost_connections_closed_idle_total"
-  private static let helpIdle = "Connections closed because they had no session in time."
 }

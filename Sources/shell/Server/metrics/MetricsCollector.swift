@@ -3,14 +3,12 @@
 
 import Admin
 import Conference
-import Flashphoner
 import Forwarding
 import Logging
 import Media
 import MediaWorker
 import RoostProtocol
 import DoorKit
-import NativeDoor
 import Threads
 import WebSockets
 
@@ -23,13 +21,10 @@ final class MetricsCollector: Sendable {
   struct Sources: Sendable {
     let conference: Mailbox<ConferenceInput>
     let workers: [MediaWorker]
-    let door: FrontDoor
+    let doors: [any ClientDoor]
     let tokens: TokenGate
-    /// The web server's counters; nil before there is one.
-    let web: @Sendable () -> WebServerStatistics?
-    let flashphonerDoor: FlashphonerDoor
-    /// The counters of the listener for Flashphoner's apps; nil where there is none.
-    let flashphoner: @Sendable () -> WebServerStatistics?
+    /// The counters of the web servers; none before there are any.
+    let listeners: @Sendable () -> [ListenerFigures]
     /// What the threads that write and tell have counted.
     let outside: @Sendable () -> OutsideFigures
     let log: Logger
@@ -136,14 +131,12 @@ private struct MetricsLoop: ~Copyable {
     if let conference { snapshot.add(contentsOf: MetricsCollector.metrics(conference)) }
     snapshot.add(MetricsCollector.refusals(sources.workers.map(\.refusedMessages)))
     snapshot.add(contentsOf: MetricsCollector.metrics(workers))
-    snapshot.add(contentsOf: MetricsCollector.metrics(sources.door.statistics))
+    for door in sources.doors { snapshot.add(contentsOf: door.metrics) }
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.tokens.statistics))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.outside()))
     snapshot.add(MetricsCollector.linesLost(sources.log.linesLost))
-    if let web = sources.web() { snapshot.add(contentsOf: MetricsCollector.metrics(web)) }
-    snapshot.add(contentsOf: MetricsCollector.metrics(sources.flashphonerDoor.statistics))
-    if let listener = sources.flashphoner() {
-      snapshot.add(contentsOf: MetricsCollector.metrics(listener, listener: "flashphoner"))
+    for listener in sources.listeners() {
+      snapshot.add(contentsOf: MetricsCollector.metrics(listener.statistics, listener: listener.name))
     }
     return snapshot
   }

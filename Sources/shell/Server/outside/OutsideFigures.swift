@@ -1,6 +1,6 @@
 // What the threads that write and tell have done and have yet to do, for /metrics.
 
-import Admin
+import DoorKit
 import Basics
 
 /// The record file.

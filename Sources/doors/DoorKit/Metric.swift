@@ -71,6 +71,21 @@ public struct Metric: Sendable, Equatable {
   }
 }
 
+extension Metric {
+  /// Connections that a door has closed of its own accord.
+  public static func closings(forAbuse: UInt64, idle: UInt64, _ labels: Labels = [:]) -> [Metric] {
+    [
+      Metric(
+        "roost_connections_closed_for_abuse_total", .counter,
+        help: "Connections closed after too many bad messages in a row, or too many too fast.",
+        [Sample(forAbuse, labels)]),
+      Metric(
+        "roost_connections_closed_idle_total", .counter,
+        help: "Connections closed because they had no session in time.", [Sample(idle, labels)]),
+    ]
+  }
+}
+
 /// Counts of observations by upper bound.
 public struct Histogram: Sendable, Equatable {
   /// Upper bounds, rising; above the last one everything falls into `+Inf`.
