@@ -313,7 +313,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol", "Media",
-        "Basics", "Calls", "Logging", "DoorKit", "NativeDoor", "Storage", "TestSupport", "Threads", "WebSockets",
+        "Basics", "Calls", "Logging", "DoorKit", "NativeDoor", "SDP", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "MediaControlTests",

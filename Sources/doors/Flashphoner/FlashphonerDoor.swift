@@ -66,8 +66,8 @@ public final class FlashphonerDoor: ClientDoor {
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether requests from an address are to be refused for now; asked for each of them, once.
   public init(
-    id: DoorID, listener: DoorListener? = nil, appKeys: [String], limits: DoorLimits = DoorLimits(), grace: TimeDelta = .seconds(15),
-    log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
+    id: DoorID, listener: DoorListener? = nil, appKeys: [String], limits: DoorLimits = DoorLimits(),
+    grace: TimeDelta = .seconds(15), log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     tokens: TokenGate = TokenGate(OpenAccess()), lines: SessionLines? = nil,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
@@ -89,7 +89,10 @@ public final class FlashphonerDoor: ClientDoor {
     return { [self] in handle($0) }
   }
 
-  public func serve(_ sender: WebSocketSender) -> (@Sendable (WebSocketEvent) -> Void)? { handler(sender) }
+  /// Hears of the WebSockets of its own web server, and of no other's.
+  public func serve(_ sender: WebSocketSender) -> (@Sendable (WebSocketEvent) -> Void)? {
+    listener == nil ? nil : handler(sender)
+  }
 
   /// Changes the table, and counts what is in it.
   func change<Result>(_ body: (inout Table) -> Result) -> Result {

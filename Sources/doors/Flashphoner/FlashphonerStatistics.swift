@@ -17,6 +17,7 @@ public struct FlashphonerStatistics: Sendable, Hashable {
 }
 
 extension FlashphonerDoor {
+  /// What it has counted, as `/metrics` shows it.
   public var metrics: [Metric] {
     let statistics = self.statistics
     return [

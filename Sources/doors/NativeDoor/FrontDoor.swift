@@ -84,6 +84,7 @@ public final class FrontDoor: ClientDoor {
     return { [self] in handle($0) }
   }
 
+  /// See `handler`.
   public func serve(_ sender: WebSocketSender) -> (@Sendable (WebSocketEvent) -> Void)? { handler(sender) }
 
   // MARK: In

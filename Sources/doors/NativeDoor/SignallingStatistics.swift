@@ -15,6 +15,7 @@ public struct SignallingStatistics: Sendable, Equatable {
 }
 
 extension FrontDoor {
+  /// What it has counted, as `/metrics` shows it.
   public var metrics: [Metric] {
     let statistics = self.statistics
     let requests = statistics.requests.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }

@@ -10,8 +10,8 @@ import NativeDoor
 import WebSockets
 import Whip
 
-/// Makes a door; nil where the configuration wants none.
-typealias DoorMaker = @Sendable (ServerConfiguration, DoorSurroundings) -> (any ClientDoor)?
+/// Makes a door.
+typealias DoorMaker = @Sendable (ServerConfiguration, DoorSurroundings) -> any ClientDoor
 
 extension FrontDoor {
   /// At the server of the page.
@@ -32,7 +32,7 @@ extension WhipDoor {
 }
 
 extension FlashphonerDoor {
-  /// At a server of its own, `flashphoner` in the configuration.
+  /// At a server of its own, `flashphoner` in the configuration. Without one nobody comes.
   static let maker: DoorMaker = { configuration, surroundings in
     FlashphonerDoor(
       id: surroundings.id,

@@ -98,7 +98,9 @@ struct Listeners: Sendable {
   }
 
   /// Gives doors their web server, and its WebSockets to the one that hears of them.
-  private static func handler(of doors: [any ClientDoor], _ sender: WebSocketSender) -> @Sendable (WebSocketEvent) -> Void {
+  private static func handler(of doors: [any ClientDoor], _ sender: WebSocketSender)
+    -> @Sendable (WebSocketEvent) -> Void
+  {
     let handlers = doors.compactMap { $0.serve(sender) }
     precondition(handlers.count <= 1, "two doors want the WebSockets of one server")
     return handlers.first ?? { _ in }

@@ -78,7 +78,7 @@ public final class RoostServer: Sendable {
     readiness = ReadinessState()
     let lines = SessionLines(log)
     let doors = Doors(
-      makers.enumerated().compactMap { number, maker in
+      makers.enumerated().map { number, maker in
         maker(
           configuration,
           DoorSurroundings(
