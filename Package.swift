@@ -288,7 +288,7 @@ let package = Package(
     tests("LoggingTests", ["Logging", "Basics"]),
     tests(
       "DoorKitTests",
-      ["DoorKit", "RoostProtocol", "Conference", "Basics", "Logging", "TestSupport", "Threads", "Tokens"]),
+      ["DoorKit", "RoostProtocol", "Conference", "Basics", "Logging", "TestSupport", "Threads", "Tokens", "WebSockets"]),
     tests(
       "NativeDoorTests",
       [

@@ -137,7 +137,7 @@ extension EndToEnd {
           let created = try await Visitor.ask(port, from: 8, post)
           #expect(created.hasPrefix("HTTP/1.1 201 "), "\(created.prefix(300))")
           #expect(created.lowercased().contains("\r\nlocation: https://conf.localhost/whip/stage/"), "\(created)")
-          #expect(server.log.all.contains { $0.contains("whip_offer") && $0.contains("127.0.0.8") })
+          #expect(server.log.all.contains { $0.contains("session_offered door=whip") && $0.contains("127.0.0.8") })
           #expect(!server.log.all.contains { $0.contains("203.0.113.1") }, "nobody chooses their address")
 
           // Ten people with three connections each, and none has a fourth.

@@ -43,7 +43,7 @@ extension EndToEnd {
         for (index, one) in Self.offers.enumerated() {
           let answer = try await server.send("POST", "/whip/studio", one.offer, headers: Self.sdp)
           #expect(answer.isProblem(one.status), "\(index): \(answer.status) \(answer.body)")
-          let said = warnings(server, "whip_refused")
+          let said = warnings(server, "door_refused door=whip")
           #expect(said.count == index + 1 && said.last?.contains("status=\(one.status)") == true, "\(said)")
           let why = try detail(answer)
           #expect(why.count > 20 && said.last?.contains(why) == true, "\(why): \(said)")
@@ -59,7 +59,7 @@ extension EndToEnd {
         let broken = try await server.send("PATCH", path, "hello", headers: Self.fragment)
         #expect(broken.isProblem(400))
         let why = try detail(broken)
-        #expect(warnings(server, "whip_refused").last?.contains(why) == true)
+        #expect(warnings(server, "door_refused door=whip").last?.contains(why) == true)
       }
     }
 
@@ -74,7 +74,7 @@ extension EndToEnd {
         for (index, (offer, status)) in offers.enumerated() {
           let answer = try await server.send("POST", "/whep/studio", offer, headers: Self.sdp)
           #expect(answer.isProblem(status), "\(index): \(answer.status) \(answer.body)")
-          let (why, said) = (try detail(answer), warnings(server, "whep_refused"))
+          let (why, said) = (try detail(answer), warnings(server, "door_refused door=whep"))
           #expect(said.count == index + 1 && said.last?.contains(why) == true, "\(why): \(said)")
         }
       }
@@ -124,7 +124,7 @@ extension EndToEnd {
         #expect(try await flora.join("studio") == nil)
         let why = try #require(try await flora.failure(of: "hello", as: "m1"))
         #expect(why.contains("SDP"))
-        #expect(warnings(server, "flashphoner_refused").map { $0.contains(why) } == [true])
+        #expect(warnings(server, "door_refused door=flashphoner").map { $0.contains(why) } == [true])
         // For this one their SDKs have words; operators are told which line of what.
         let codec = whipOffer(lines: [ffmpegAudio.replacing("opus/48000/2", with: "x/8000")])
         #expect(try await flora.failure(of: codec, as: "m2") == "No common codecs")
@@ -142,8 +142,8 @@ extension EndToEnd {
           answers.append(try await server.send("POST", "/whip/demo", ffmpegOffer, headers: Self.sdp))
         }
         #expect(answers.prefix(3).allSatisfy { $0.status == 201 } && answers[3].isProblem(503, "ROOM_FULL"))
-        #expect(server.log.all.contains { $0.contains(" info whip_refused ") && $0.contains("status=503") })
-        for event in ["whip_refused", "publish_refused", "line_refused", "subscribe_refused"] {
+        #expect(server.log.all.contains { $0.contains(" info door_refused door=whip ") && $0.contains("status=503") })
+        for event in ["door_refused door=whip", "publish_refused", "line_refused", "subscribe_refused"] {
           #expect(warnings(server, event).isEmpty, "\(event)")
         }
       }

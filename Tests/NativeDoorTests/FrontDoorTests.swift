@@ -137,7 +137,7 @@ import WebSockets
     }
     #expect(await eventually { peer.closure?.code == 1008 })
     #expect(peer.closure?.reason == "3 tokens failed" && stage.door.statistics.closedForAbuse == 1)
-    #expect(stage.log.contains { $0.contains("connection refused") && $0.contains("3 tokens failed") })
+    #expect(stage.log.contains { $0.contains("door_refused") && $0.contains("3 tokens failed") })
   }
 
   /// Over real sockets: the turns of an address are used up, what is more waits, and a good one is let in by its turn.

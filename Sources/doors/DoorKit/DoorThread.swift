@@ -111,6 +111,9 @@ public final class DoorThread: Sendable {
   /// Whether the door's sessions may be touched here.
   public var isCurrent: Bool { number.withLock { $0 }.map { $0 == OwnerThread.currentNumber } ?? true }
 
+  /// Whether anything waits.
+  var keeps: Bool { state.withLock { !$0.isEmpty } }
+
   /// Hands over an effect. What does not fit ends its connections, and costs no others anything.
   public func post(_ effect: ClientEffect, to door: some DoorSessions) { change(door) { $0.add(effect) } }
 

@@ -66,14 +66,14 @@ extension FlashphonerDoor {
       state.subject = subject
       state.gate.open()
     }
-    lines.write(.info, "flashphoner_connected", of: subject) {
+    lines.write(.info, .admitted, of: subject) {
       ["connection": LogValue(socket.id), "user": LogValue(identity.user)]
     }
     thread.sender?.admit(socket.id)
   }
 
   func turnAway(_ socket: Socket, _ why: String) {
-    strangers.write(.warning, "flashphoner_refused", of: socket.address) {
+    lines.write(.warning, .refused, of: socket.address) {
       ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)]
     }
     perform(on: socket) { _ in
@@ -115,9 +115,9 @@ extension FlashphonerDoor {
       ]
     }
     if let subject = socket.state.with({ $0.subject }) {
-      lines.write(.info, "flashphoner_closed", of: subject, fields)
+      lines.write(.info, .closed, of: subject, fields)
     } else {
-      strangers.write(.info, "flashphoner_closed", of: socket.address, fields)
+      lines.write(.info, .closed, of: socket.address, fields)
     }
     end(socket, clean: closure.clean)
   }

@@ -42,10 +42,7 @@ public final class FlashphonerDoor: ClientDoor {
   private let limits: DoorLimits
   let grace: TimeDelta
   let log: Logger
-  /// Where lines go about those who have no session.
-  let strangers: ConnectionLines
-  /// Where they go about those who have one.
-  let lines: SessionLines
+  let lines: DoorLog
   let clock: @Sendable () -> Instant
   let tokens: TokenGate
   private let isOverloaded: @Sendable (SocketAddress?) -> Bool
@@ -74,8 +71,7 @@ public final class FlashphonerDoor: ClientDoor {
   ) {
     (self.id, self.listener, self.appKeys) = (id, listener, Set(appKeys))
     (self.limits, self.grace, self.log) = (limits, grace, log)
-    strangers = ConnectionLines(log, door: "flashphoner", clock: clock)
-    self.lines = lines ?? SessionLines(log, clock: clock)
+    self.lines = DoorLog(log, door: "flashphoner", sessions: lines, clock: clock)
     (self.clock, self.tokens, self.isOverloaded, self.sink) = (clock, tokens, isOverloaded, sink)
     table = Owned(Table(), by: thread)
   }
@@ -129,7 +125,7 @@ public final class FlashphonerDoor: ClientDoor {
       state: .init(session: session, gate: Gate(limits: limits, now: now), nextPing: now + Self.pingInterval),
       thread: thread)
     change { $0.sockets[id] = socket }
-    strangers.write(.info, "flashphoner_opened", of: peer.address) {
+    lines.write(.info, .opened, of: peer.address) {
       ["connection": LogValue(id), "peer": LogValue(socket.peer), "origin": LogValue(peer.origin ?? "")]
     }
   }
@@ -180,7 +176,7 @@ public final class FlashphonerDoor: ClientDoor {
       refuse(word, reason, socket)
     case .close(let reason)?:
       counters.withLock { ($0.refused, $0.closedForAbuse) = ($0.refused + 1, $0.closedForAbuse + 1) }
-      strangers.write(.warning, "flashphoner_refused", of: socket.address) {
+      lines.write(.warning, .refused, of: socket.address) {
         ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(reason)]
       }
       perform(on: socket) { _ in [.send(.fail(.init(word: word, info: reason))), .close(reason)] }
@@ -231,7 +227,7 @@ public final class FlashphonerDoor: ClientDoor {
 
   /// Closes connections that have not said who they are, and pings the others.
   public func keepHouse() {
-    strangers.tell()
+    lines.tell()
     let now = clock()
     let sockets = change { table in
       for (token, kept) in table.kept where kept.until <= now { table.forget(token) }
@@ -272,7 +268,7 @@ public final class FlashphonerDoor: ClientDoor {
     case .warn(let stream, let why):
       let subject = socket.state.with { $0.subject }
       lines.write(
-        .warning, "flashphoner_refused", of: subject ?? LineSubject(network: PeerNetwork(socket.address))
+        .warning, .refused, of: subject ?? LineSubject(network: PeerNetwork(socket.address))
       ) {
         [
           "connection": LogValue(socket.id), "peer": LogValue(socket.peer), "stream": LogValue(stream),

@@ -30,10 +30,7 @@ public final class FrontDoor: ClientDoor {
   public let id: DoorID
   private let limits: DoorLimits
   private let log: Logger
-  /// Where lines go about those who have no session.
-  private let strangers: ConnectionLines
-  /// Where they go about those who have one.
-  private let lines: SessionLines
+  private let lines: DoorLog
   private let clock: @Sendable () -> Instant
   private let isOverloaded: @Sendable (SocketAddress?) -> Bool
   private let tokens: TokenGate
@@ -63,8 +60,7 @@ public final class FrontDoor: ClientDoor {
     self.id = id
     self.limits = limits
     self.log = log
-    self.lines = lines ?? SessionLines(log, clock: clock)
-    strangers = ConnectionLines(log, door: "native", clock: clock)
+    self.lines = DoorLog(log, door: "native", sessions: lines, clock: clock)
     self.clock = clock
     self.tokens = tokens
     self.isOverloaded = isOverloaded
@@ -107,7 +103,7 @@ public final class FrontDoor: ClientDoor {
     gates.with { $0[connection] = ConnectionGate(limits: limits, now: now) }
     helloDeadlines.with { $0.push(now + limits.helloTimeout, connection) }
     if let address = peer.address { peers.with { $0[connection] = address } }
-    strangers.write(.info, "connection opened", of: peer.address) {
+    lines.write(.info, .opened, of: peer.address) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer.address?.description ?? ""),
         "origin": LogValue(peer.origin ?? ""),
@@ -119,7 +115,7 @@ public final class FrontDoor: ClientDoor {
     let gate = gates.with { $0.removeValue(forKey: connection) }
     let peer = peers.with { $0.removeValue(forKey: connection) }
     tokens.withdraw(gate?.tries.ticket)
-    write(closure.cause.isTrouble ? .warning : .info, "connection closed", of: peer, gate) {
+    write(closure.cause.isTrouble ? .warning : .info, .closed, of: peer, gate) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
         "cause": LogValue(closure.cause.rawValue), "code": LogValue(closure.code ?? 0),
@@ -131,10 +127,10 @@ public final class FrontDoor: ClientDoor {
 
   /// Writes a line about a connection: of those without a session there are only so many, and of those of each who has one.
   private func write(
-    _ level: LogLevel, _ message: String, of peer: SocketAddress?, _ gate: ConnectionGate?, _ fields: () -> LogFields
+    _ level: LogLevel, _ event: DoorLog.Event, of peer: SocketAddress?, _ gate: ConnectionGate?, _ fields: () -> LogFields
   ) {
-    guard let gate, gate.hadSession else { return strangers.write(level, message, of: peer, fields) }
-    lines.write(level, message, of: gate.subject ?? LineSubject(network: PeerNetwork(peer)), fields)
+    guard let gate, gate.hadSession else { return lines.write(level, event, of: peer, fields) }
+    lines.write(level, event, of: gate.subject ?? LineSubject(network: PeerNetwork(peer)), fields)
   }
 
   private func judge(_ input: ConnectionGate.Input, _ connection: ConnectionID) {
@@ -214,7 +210,7 @@ public final class FrontDoor: ClientDoor {
       gates.with { $0[connection]?.answered(id) }
       if error.isFailure {
         let peer = peers.with { $0[connection] }
-        strangers.write(.warning, "token_refused", of: peer) {
+        lines.write(.warning, .tokenRefused, of: peer) {
           [
             "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
             "why": LogValue(error.detail),
@@ -242,7 +238,7 @@ public final class FrontDoor: ClientDoor {
       return gates[connection]
     }
     let peer = peers.with { $0[connection] }
-    write(.warning, "connection refused", of: peer, gate) {
+    write(.warning, .refused, of: peer, gate) {
       ["connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""), "reason": LogValue(reason)]
     }
     close(connection, code: Self.policyViolation, reason)
@@ -282,7 +278,7 @@ public final class FrontDoor: ClientDoor {
 
   /// Closes connections that have had no session for too long.
   public func keepHouse() {
-    strangers.tell()
+    lines.tell()
     tokens.lookAgain()
     let now = clock()
     // Each is looked at once, when its time is over, and not all of them each time. At its very deadline it is not late yet.
@@ -300,7 +296,7 @@ public final class FrontDoor: ClientDoor {
   private func noteRefusedResume(_ connection: ConnectionID, _ id: RequestID, _ error: ErrorObject) {
     guard connection.door == self.id, gates.with({ $0[connection]?.resume }) == id else { return }
     let peer = peers.with { $0[connection] }
-    strangers.write(.warning, "resume_refused", of: peer) {
+    lines.write(.warning, .resumeRefused, of: peer) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
         "code": LogValue(error.data.name),

@@ -102,10 +102,7 @@ public final class WhipDoor: ClientDoor {
   public let id: DoorID
   let limits: WhipLimits
   let surroundings: Surroundings
-  /// Where lines go about those who have a session, or are about to.
-  let lines: SessionLines
-  /// Where they go about those who have none.
-  let strangers: ConnectionLines
+  let lines: DoorLog
   let clock: @Sendable () -> Instant
   let tokens: TokenGate
   let isOverloaded: @Sendable (SocketAddress?) -> Bool
@@ -134,8 +131,7 @@ public final class WhipDoor: ClientDoor {
         buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond),
         endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)), by: thread)
     self.surroundings = surroundings
-    self.lines = lines ?? SessionLines(log, clock: clock)
-    strangers = ConnectionLines(log, door: "whip", clock: clock)
+    self.lines = DoorLog(log, door: "whip", sessions: lines, clock: clock)
     self.clock = clock
     self.tokens = tokens
     self.isOverloaded = isOverloaded
@@ -159,7 +155,7 @@ public final class WhipDoor: ClientDoor {
   /// Tells players how many they are. Nobody is closed: who takes no seat is answered at once, and who has no media is ended by the
   /// core.
   public func keepHouse() {
-    strangers.tell()
+    lines.tell()
     tellViewers()
   }
 
@@ -190,7 +186,7 @@ public final class WhipDoor: ClientDoor {
     case .created(let sdp): entry?.answer?(created(sdp, entry))
     case .restarted(let fragment):
       if let entry {
-        lines.write(.info, "\(entry.kind.name)_restarted", of: entry.subject) { ["connection": LogValue(connection)] }
+        lines.write(.info, .restarted, of: entry.subject, door: entry.kind.name) { ["connection": LogValue(connection)] }
       }
       entry?.answer?(
         HTTPResponse(

@@ -6,14 +6,14 @@ import Logging
 import DoorKit
 
 extension WhipDoor {
-  /// Leaves a line about a refusal, `whip_refused` or `whep_refused`: a warning where it is about SDP.
+  /// Leaves a line about a refusal, of the door `whip` or `whep`: a warning where it is about SDP.
   /// - Parameters:
   ///   - who: the field that says whose request it was.
   ///   - subject: whose it was, for the bounds of lines.
   func note(
     _ problem: WhipProblem, _ door: String, _ who: (name: String, value: LogValue), of subject: LineSubject
   ) {
-    lines.write(problem.isOfSDP ? .warning : .info, "\(door)_refused", of: subject) {
+    lines.write(problem.isOfSDP ? .warning : .info, .refused, of: subject, door: door) {
       LogFields([who, ("status", LogValue(problem.status.rawValue)), ("why", LogValue(problem.detail))])
     }
   }

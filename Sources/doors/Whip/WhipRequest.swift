@@ -256,8 +256,8 @@ extension WhipDoor {
       return try result.get()
     } catch {
       if error.isFailure {
-        strangers.write(.warning, "token_refused", of: peer) {
-          ["door": "whip", "peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)]
+        lines.write(.warning, .tokenRefused, of: peer) {
+          ["peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)]
         }
       }
       var problem = WhipProblem(error.error)
@@ -312,7 +312,7 @@ extension WhipDoor {
     try Self.validate([.session(.hello(caller.hello)), WhipSession.joining(kind.room), offering])
     let subject = LineSubject(caller.identity)
     let connection = begin(session, kind, subject, caller.hello.token, request, answer)
-    lines.write(.info, "\(kind.name)_offer", of: subject) {
+    lines.write(.info, .offered, of: subject, door: kind.name) {
       ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")]
     }
     var identity = caller.identity
@@ -368,7 +368,7 @@ extension WhipDoor.Kind {
     }
   }
 
-  /// What begins its lines in the log.
+  /// The door that its lines in the log are of.
   var name: String {
     switch self {
     case .publisher: "whip"
