@@ -101,7 +101,7 @@ public struct OperatorRoutes: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     switch result {
     case .success(let answer): return json(200, try? encoder.encode(answer))
-    case .failure(let error): return json(error.status, try? encoder.encode(["error": error]))
+    case .failure(let error): return json(error.code.form.operatorStatus, try? encoder.encode(["error": error]))
     }
   }
 
@@ -243,16 +243,5 @@ extension HTTPRequest {
   private static func number(_ text: String, digits: Int) -> Int64? {
     guard text.utf8.count <= digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     return Int64(text)
-  }
-}
-
-extension ErrorObject {
-  fileprivate var status: Int {
-    switch code {
-    case .invalidParams: 400
-    case .tooLarge, .roomFull: 409
-    case .internalError: 500
-    default: 404
-    }
   }
 }

@@ -100,7 +100,8 @@ extension ClientMessage {
     switch frame["data"] {
     case .array(let values)?: list = values
     case .null?, nil: list = []
-    default: throw MalformedMessage(word: word, reason: "data: expected a list.")
+    case .bool?, .integer?, .number?, .string?, .object?, .verbatim?:
+      throw MalformedMessage(word: word, reason: "data: expected a list.")
     }
     guard case .object(let fields)? = list.first ?? .emptyObject else {
       // Only of words that carry nothing else than a beat.

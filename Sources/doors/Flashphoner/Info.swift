@@ -13,37 +13,19 @@ enum Info {
   static let restricted = "Restricted access"
   static let tokenWaits = "A token of this connection waits to be looked at"
   static let roomFull = "Room is full"
+  /// The same login may be another client's, or one's own that is not given up yet: both are another who has the name.
+  static let loginTaken = "Somebody in the room has this login"
   /// Warnings: everything else goes on.
   static let stopping = "The server is stopping: connect again"
   static let notRecorded = "Recording is not supported yet: it is planned"
 
-  /// What is said of an error.
+  /// What is said of an error: as the table has it, but for what clients are told more of.
   static func text(_ error: ErrorObject) -> String {
-    switch error.code {
-    case .roomFull: roomFull
-    case .forbidden where error.data.reason == "publishers": nameInUse
-    case .forbidden, .authFailed: restricted
-    case .trackNotFound, .roomNotFound: notFound
-    case .noCommonCodec: noCodecs
-    case .notJoined, .roomClosed, .notLoggedIn, .sessionReplaced, .resumeExpired: noSession
-    case .transportFailed: text(error.data.step ?? .ice)
-    // The same login may be another client's, or one's own that is not given up yet: both are another who has the name.
-    case .alreadyJoined, .nameTaken: "Somebody in the room has this login"
-    case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .rateLimited, .unsupported, .tooLarge,
-      .roomLocked, .inLobby, .banned, .callNotFound, .callEnded, .invalidState, .answeredElsewhere, .rejectedElsewhere,
-      .notInCall,
-      .notInvited, .userNotFound, .selfBusy, .cannotCallSelf, .callFull, .tooManyInvitees, .mediaChangePending,
-      .mediaNotAllowed, .notSubscribed, .tooManyTracks, .negotiationFailed, .layerUnavailable, .internalError,
-      .draining, .overloaded:
-      error.message
-    }
+    if error.code == .forbidden, error.data.reason == "publishers" { return nameInUse }
+    if error.code == .transportFailed, let step = error.data.step { return text(step) }
+    return error.code.form.flashphoner ?? error.message
   }
 
   /// What is said of media that failed.
-  static func text(_ step: MediaStep) -> String {
-    switch step {
-    case .dtls: noDTLS
-    default: noICE
-    }
-  }
+  static func text(_ step: MediaStep) -> String { step == .dtls ? noDTLS : noICE }
 }

@@ -81,13 +81,11 @@ struct WhepSession: StreamSession {
   }
 
   private func problem(_ error: ErrorObject) -> WhipProblem {
-    switch (stage, error.code) {
     // The room comes with who publishes in it.
-    case (.looking, .roomNotFound) where error.data.retryable: nothingYet
+    if stage == .looking, error.code == .roomNotFound, error.data.retryable { return nothingYet }
     // It has ended since.
-    case (.showing, .trackNotFound): nothingYet
-    default: WhipProblem(error)
-    }
+    if stage == .showing, error.code == .trackNotFound { return nothingYet }
+    return WhipProblem(error)
   }
 
   private mutating func next(_ reply: Reply) -> StreamAction {

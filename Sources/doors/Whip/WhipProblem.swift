@@ -1,4 +1,4 @@
-// Refusals as HTTP says them: status codes, and problem details as JSON (RFC 9457). The one file that maps the core's errors.
+// Refusals as HTTP says them: status codes, and problem details as JSON (RFC 9457). `ErrorForm` says which is which.
 import FoundationEssentials
 import RoostProtocol
 import WebSockets
@@ -72,9 +72,9 @@ struct WhipProblem: Error, Equatable {
 
   /// What the core has refused.
   init(_ error: ErrorObject) {
-    self.init(Status(error.code), error.message)
+    self.init(Status(rawValue: error.code.form.status) ?? .failed, error.message)
     code = error.code.name
-    isOfSDP = Self.codesOfSDP.contains(error.code)
+    isOfSDP = error.code.form.isOfDescription
     // The core says so too, of a token that was taken back.
     if error.code == .authFailed { credentials = .failed }
     switch status {
@@ -100,37 +100,11 @@ struct WhipProblem: Error, Equatable {
     return response
   }
 
-  private static let codesOfSDP: Set<ErrorCode> = [
-    .negotiationFailed, .noCommonCodec, .mediaNotAllowed, .tooManyTracks,
-  ]
-
   private struct Body: Encodable {
     let type = "about:blank"
     let title: String
     let status: Int
     let detail: String
     let code: String?
-  }
-}
-
-extension WhipProblem.Status {
-  /// 409 is not among them: it means that there is nothing to play yet, which a publisher never hears.
-  fileprivate init(_ code: ErrorCode) {
-    switch code {
-    case .invalidParams, .negotiationFailed: self = .badRequest
-    case .authFailed: self = .unauthorized
-    case .forbidden, .alreadyJoined, .nameTaken, .roomLocked, .inLobby, .banned, .roomClosed, .sessionReplaced:
-      self = .forbidden
-    case .roomNotFound: self = .notFound
-    case .tooLarge: self = .tooLarge
-    case .noCommonCodec, .mediaNotAllowed, .tooManyTracks: self = .unprocessable
-    case .rateLimited: self = .tooMany
-    case .roomFull, .overloaded, .draining: self = .unavailable
-    case .parseError, .invalidRequest, .methodNotFound, .notLoggedIn, .resumeExpired, .unsupported, .notJoined,
-      .callNotFound, .callEnded, .invalidState, .answeredElsewhere, .rejectedElsewhere, .notInCall, .notInvited,
-      .userNotFound, .selfBusy, .cannotCallSelf, .callFull, .tooManyInvitees, .mediaChangePending, .trackNotFound,
-      .notSubscribed, .transportFailed, .layerUnavailable, .internalError:
-      self = .failed
-    }
   }
 }

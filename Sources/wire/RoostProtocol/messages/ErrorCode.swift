@@ -1,4 +1,4 @@
-// Numbers and names of errors (docs/protocol.md, errors). This is the one file that maps codes to what a client sees.
+// Numbers and names of errors (docs/protocol.md, errors). The one file that maps codes to what a client sees, at every front door.
 
 /// Why a request was refused. The raw value is `code` on the wire.
 public enum ErrorCode: Int, CaseIterable, Hashable, Sendable {
@@ -55,74 +55,108 @@ public enum ErrorCode: Int, CaseIterable, Hashable, Sendable {
   case overloaded = 5002
 }
 
+/// How an error is said at each front door.
+public struct ErrorForm: Sendable, Hashable {
+  /// `data.name` in JSON-RPC, and `code` in problem details.
+  public let name: String
+  /// What is said where there is nothing more particular to say.
+  public let message: String
+  /// Whether the same request may succeed later without anybody's doing.
+  public let isRetryable: Bool
+  /// The HTTP status of problem details, at WHIP and WHEP. 409 is none: there it means that nothing is to be played yet.
+  public let status: Int
+  /// The HTTP status that an operator gets.
+  public let operatorStatus: Int
+  /// Whether it is a session description that cannot work: the same again is refused again.
+  public let isOfDescription: Bool
+  /// What Flashphoner's SDKs know it by, in `info`; nil where it is the message. Several stand for one of theirs.
+  public let flashphoner: String?
+
+  fileprivate init(
+    _ name: String, _ message: String, isRetryable: Bool = false, status: Int = 500, operatorStatus: Int = 404,
+    isOfDescription: Bool = false, flashphoner: String? = nil
+  ) {
+    (self.name, self.message, self.isRetryable) = (name, message, isRetryable)
+    (self.status, self.operatorStatus) = (status, operatorStatus)
+    (self.isOfDescription, self.flashphoner) = (isOfDescription, flashphoner)
+  }
+}
+
 extension ErrorCode {
   /// `data.name` on the wire.
-  public var name: String { text.name }
+  public var name: String { form.name }
   /// What is said where there is nothing more particular to say.
-  public var message: String { text.message }
-
+  public var message: String { form.message }
   /// Whether the same request may succeed later without anybody's doing.
-  public var isRetryable: Bool {
-    switch self {
-    case .rateLimited, .transportFailed, .draining, .overloaded: true
-    case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .notLoggedIn, .authFailed, .forbidden,
-      .resumeExpired, .sessionReplaced, .unsupported, .tooLarge, .roomNotFound, .roomFull, .nameTaken, .alreadyJoined,
-      .notJoined, .roomClosed, .roomLocked, .inLobby, .banned, .callNotFound, .callEnded, .invalidState,
-      .answeredElsewhere,
-      .rejectedElsewhere, .notInCall, .notInvited, .userNotFound, .selfBusy, .cannotCallSelf, .callFull,
-      .tooManyInvitees, .mediaChangePending, .mediaNotAllowed, .trackNotFound, .notSubscribed, .tooManyTracks,
-      .noCommonCodec, .negotiationFailed, .layerUnavailable, .internalError:
-      false
-    }
-  }
+  public var isRetryable: Bool { form.isRetryable }
 
-  private var text: (name: String, message: String) {
+  /// The one table of how errors are said. No front door has another, and none leaves one out.
+  public var form: ErrorForm {
     switch self {
-    case .parseError: ("PARSE_ERROR", "This is not JSON.")
-    case .invalidRequest: ("INVALID_REQUEST", "This is not a request.")
-    case .methodNotFound: ("METHOD_NOT_FOUND", "There is no such method.")
-    case .invalidParams: ("INVALID_PARAMS", "A parameter is missing or wrong.")
-    case .notLoggedIn: ("NOT_LOGGED_IN", "Say session.hello first.")
-    case .authFailed: ("AUTH_FAILED", "The token was not accepted.")
-    case .forbidden: ("FORBIDDEN", "This is not allowed.")
-    case .rateLimited: ("RATE_LIMITED", "Too many requests; slow down.")
-    case .resumeExpired: ("RESUME_EXPIRED", "The session is over; say session.hello.")
-    case .sessionReplaced: ("SESSION_REPLACED", "The session was replaced by a newer one of the same device.")
-    case .unsupported: ("UNSUPPORTED", "The server does not do this.")
-    case .tooLarge: ("TOO_LARGE", "Too large.")
-    case .roomNotFound: ("ROOM_NOT_FOUND", "There is no such room.")
-    case .roomFull: ("ROOM_FULL", "The room is full.")
-    case .nameTaken: ("NAME_TAKEN", "Somebody in the room has this name.")
-    case .alreadyJoined: ("ALREADY_JOINED", "Another of your devices is in the room.")
-    case .notJoined: ("NOT_JOINED", "You are not in this room.")
-    case .roomClosed: ("ROOM_CLOSED", "The room was closed.")
-    case .roomLocked: ("ROOM_LOCKED", "The room is locked.")
-    case .inLobby: ("IN_LOBBY", "Wait until somebody lets you in.")
-    case .banned: ("BANNED", "You are not let into this room.")
-    case .callNotFound: ("CALL_NOT_FOUND", "There is no such call.")
-    case .callEnded: ("CALL_ENDED", "The call is over.")
-    case .invalidState: ("INVALID_STATE", "This is not possible now.")
-    case .answeredElsewhere: ("ANSWERED_ELSEWHERE", "The call was answered on another device.")
-    case .rejectedElsewhere: ("REJECTED_ELSEWHERE", "The call was rejected on another device.")
-    case .notInCall: ("NOT_IN_CALL", "You are not in this call.")
-    case .notInvited: ("NOT_INVITED", "You were not invited to this call.")
-    case .userNotFound: ("USER_NOT_FOUND", "There is no such user.")
-    case .selfBusy: ("SELF_BUSY", "You are in a call.")
-    case .cannotCallSelf: ("CANNOT_CALL_SELF", "You cannot call yourself.")
-    case .callFull: ("CALL_FULL", "The call is full.")
-    case .tooManyInvitees: ("TOO_MANY_INVITEES", "Too many people for this call.")
-    case .mediaChangePending: ("MEDIA_CHANGE_PENDING", "Another change of media waits for its answer.")
-    case .mediaNotAllowed: ("MEDIA_NOT_ALLOWED", "Video is not possible here.")
-    case .trackNotFound: ("TRACK_NOT_FOUND", "There is no such track in the room.")
-    case .notSubscribed: ("NOT_SUBSCRIBED", "There is no such subscription.")
-    case .tooManyTracks: ("TOO_MANY_TRACKS", "Too many tracks.")
-    case .noCommonCodec: ("NO_COMMON_CODEC", "No codec that both ends know.")
-    case .negotiationFailed: ("NEGOTIATION_FAILED", "The offer or answer cannot be used.")
-    case .transportFailed: ("TRANSPORT_FAILED", "The media connection failed.")
-    case .layerUnavailable: ("LAYER_UNAVAILABLE", "The track has no such layer.")
-    case .internalError: ("INTERNAL", "The server made a mistake.")
-    case .draining: ("DRAINING", "The server is about to stop; connect again in a moment.")
-    case .overloaded: ("OVERLOADED", "The server has no room for more; try again later.")
+    case .parseError: .init("PARSE_ERROR", "This is not JSON.")
+    case .invalidRequest: .init("INVALID_REQUEST", "This is not a request.")
+    case .methodNotFound: .init("METHOD_NOT_FOUND", "There is no such method.")
+    case .invalidParams: .init("INVALID_PARAMS", "A parameter is missing or wrong.", status: 400, operatorStatus: 400)
+    case .notLoggedIn: .init("NOT_LOGGED_IN", "Say session.hello first.", flashphoner: "Session does not exist")
+    case .authFailed: .init("AUTH_FAILED", "The token was not accepted.", status: 401, flashphoner: "Restricted access")
+    case .forbidden: .init("FORBIDDEN", "This is not allowed.", status: 403, flashphoner: "Restricted access")
+    case .rateLimited: .init("RATE_LIMITED", "Too many requests; slow down.", isRetryable: true, status: 429)
+    case .resumeExpired:
+      .init("RESUME_EXPIRED", "The session is over; say session.hello.", flashphoner: "Session does not exist")
+    case .sessionReplaced:
+      .init(
+        "SESSION_REPLACED", "The session was replaced by a newer one of the same device.", status: 403,
+        flashphoner: "Session does not exist")
+    case .unsupported: .init("UNSUPPORTED", "The server does not do this.")
+    case .tooLarge: .init("TOO_LARGE", "Too large.", status: 413, operatorStatus: 409)
+    case .roomNotFound: .init("ROOM_NOT_FOUND", "There is no such room.", status: 404, flashphoner: "Stream not found")
+    case .roomFull:
+      .init("ROOM_FULL", "The room is full.", status: 503, operatorStatus: 409, flashphoner: "Room is full")
+    case .nameTaken:
+      .init(
+        "NAME_TAKEN", "Somebody in the room has this name.", status: 403,
+        flashphoner: "Somebody in the room has this login")
+    case .alreadyJoined:
+      .init(
+        "ALREADY_JOINED", "Another of your devices is in the room.", status: 403,
+        flashphoner: "Somebody in the room has this login")
+    case .notJoined: .init("NOT_JOINED", "You are not in this room.", flashphoner: "Session does not exist")
+    case .roomClosed: .init("ROOM_CLOSED", "The room was closed.", status: 403, flashphoner: "Session does not exist")
+    case .roomLocked: .init("ROOM_LOCKED", "The room is locked.", status: 403)
+    case .inLobby: .init("IN_LOBBY", "Wait until somebody lets you in.", status: 403)
+    case .banned: .init("BANNED", "You are not let into this room.", status: 403)
+    case .callNotFound: .init("CALL_NOT_FOUND", "There is no such call.")
+    case .callEnded: .init("CALL_ENDED", "The call is over.")
+    case .invalidState: .init("INVALID_STATE", "This is not possible now.")
+    case .answeredElsewhere: .init("ANSWERED_ELSEWHERE", "The call was answered on another device.")
+    case .rejectedElsewhere: .init("REJECTED_ELSEWHERE", "The call was rejected on another device.")
+    case .notInCall: .init("NOT_IN_CALL", "You are not in this call.")
+    case .notInvited: .init("NOT_INVITED", "You were not invited to this call.")
+    case .userNotFound: .init("USER_NOT_FOUND", "There is no such user.")
+    case .selfBusy: .init("SELF_BUSY", "You are in a call.")
+    case .cannotCallSelf: .init("CANNOT_CALL_SELF", "You cannot call yourself.")
+    case .callFull: .init("CALL_FULL", "The call is full.")
+    case .tooManyInvitees: .init("TOO_MANY_INVITEES", "Too many people for this call.")
+    case .mediaChangePending: .init("MEDIA_CHANGE_PENDING", "Another change of media waits for its answer.")
+    case .mediaNotAllowed: .init("MEDIA_NOT_ALLOWED", "Video is not possible here.", status: 422, isOfDescription: true)
+    case .trackNotFound:
+      .init("TRACK_NOT_FOUND", "There is no such track in the room.", flashphoner: "Stream not found")
+    case .notSubscribed: .init("NOT_SUBSCRIBED", "There is no such subscription.")
+    case .tooManyTracks: .init("TOO_MANY_TRACKS", "Too many tracks.", status: 422, isOfDescription: true)
+    case .noCommonCodec:
+      .init(
+        "NO_COMMON_CODEC", "No codec that both ends know.", status: 422, isOfDescription: true,
+        flashphoner: "No common codecs")
+    case .negotiationFailed:
+      .init("NEGOTIATION_FAILED", "The offer or answer cannot be used.", status: 400, isOfDescription: true)
+    case .transportFailed:
+      .init("TRANSPORT_FAILED", "The media connection failed.", isRetryable: true, flashphoner: "Failed by ICE timeout")
+    case .layerUnavailable: .init("LAYER_UNAVAILABLE", "The track has no such layer.")
+    case .internalError: .init("INTERNAL", "The server made a mistake.", operatorStatus: 500)
+    case .draining:
+      .init("DRAINING", "The server is about to stop; connect again in a moment.", isRetryable: true, status: 503)
+    case .overloaded:
+      .init("OVERLOADED", "The server has no room for more; try again later.", isRetryable: true, status: 503)
     }
   }
 }
