@@ -127,7 +127,8 @@ public final class FrontDoor: ClientDoor {
 
   /// Writes a line about a connection: of those without a session there are only so many, and of those of each who has one.
   private func write(
-    _ level: LogLevel, _ event: DoorLog.Event, of peer: SocketAddress?, _ gate: ConnectionGate?, _ fields: () -> LogFields
+    _ level: LogLevel, _ event: DoorLog.Event, of peer: SocketAddress?, _ gate: ConnectionGate?,
+    _ fields: () -> LogFields
   ) {
     guard let gate, gate.hadSession else { return lines.write(level, event, of: peer, fields) }
     lines.write(level, event, of: gate.subject ?? LineSubject(network: PeerNetwork(peer)), fields)

@@ -186,7 +186,9 @@ public final class WhipDoor: ClientDoor {
     case .created(let sdp): entry?.answer?(created(sdp, entry))
     case .restarted(let fragment):
       if let entry {
-        lines.write(.info, .restarted, of: entry.subject, door: entry.kind.name) { ["connection": LogValue(connection)] }
+        lines.write(.info, .restarted, of: entry.subject, door: entry.kind.name) {
+          ["connection": LogValue(connection)]
+        }
       }
       entry?.answer?(
         HTTPResponse(
