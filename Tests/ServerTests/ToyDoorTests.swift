@@ -1,12 +1,15 @@
 // What the kit gives a door: one line in the server, and no way to have the conference wait for it.
 
 import Basics
+import Conference
 import Configuration
 import DoorKit
 import Foundation
 import Logging
+import RoostProtocol
 import TestSupport
 import Testing
+import Threads
 import WebSockets
 
 @testable import Server
@@ -109,5 +112,39 @@ private final class Visitor: Sendable {
     // What was posted meanwhile comes now.
     if !isOld { #expect(await toy.hears("hi")) }
     #expect(await ben.hears("call.incoming") && block.parsing.parsed > 0)
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct DoorWorkTests {
+  /// Each door of the server, while its thread is held: whoever has something for its clients goes on at once, and it is done later.
+  @Test(arguments: RoostServer.doors.indices) func noDoorWorksOnTheThreadThatPosts(number: Int) async throws {
+    var configuration = ServerConfiguration()
+    configuration.flashphoner.port = 0
+    let log = Logger(level: .error) { _ in }
+    let surroundings = DoorSurroundings(
+      id: DoorID(UInt16(number)), log: log, lines: SessionLines(log), tokens: TokenGate(OpenAccess()),
+      isOverloaded: { _ in false }, sink: { _ in })
+    let door = RoostServer.doors[number](configuration, surroundings)
+    let server = try WebServer.start(
+      WebServerConfiguration(addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)]), routes: door.routes,
+      makeHandler: { sender in door.serve(sender) ?? { _ in } })
+    defer { server.stop() }
+    #expect(await eventually { !door.thread.isCurrent })
+    let (state, release) = (Locked(""), Promise<Void>())
+    door.thread.run(for: door) {
+      state.withLock { $0 = "held" }
+      release.take()
+      state.withLock { $0 = "let go" }
+    }
+    #expect(await eventually { state.withLock { $0 } == "held" })
+    let connection = ConnectionID(1, door: door.id)
+    door.carryOut(.reply(connection, .number(1), .failure(ErrorObject(.authFailed))))
+    door.carryOut(.closeConnection(connection, .replaced))
+    door.closeIdle()
+    #expect(state.withLock { $0 } == "held", "nobody has waited for it")
+    release.give(())
+    let isDone = Locked(false)
+    door.thread.run(for: door) { isDone.withLock { $0 = true } }
+    #expect(await eventually { isDone.withLock { $0 } }, "all before it is done")
   }
 }
