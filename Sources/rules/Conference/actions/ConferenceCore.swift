@@ -71,7 +71,8 @@ public struct ConferenceCore: Sendable {
     storing.limitRestoredChats(step)
     calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
-    return step.effects
+    state.sessions.settle(&step)
+    return step.end()
   }
 
   /// Applies one command and returns what follows from it, in order.
@@ -114,7 +115,8 @@ public struct ConferenceCore: Sendable {
   /// What is left to be said at the end of a step, and all that has come of it.
   mutating func end(_ step: consuming Step) -> [Effect] {
     Proofs.tellMisinformed(&state, &step)
-    return step.effects
+    state.sessions.settle(&step)
+    return step.end()
   }
 
   /// When `poll` has something to do; nil when nothing waits.

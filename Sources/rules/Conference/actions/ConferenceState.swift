@@ -104,17 +104,15 @@ struct ConferenceState: Sendable {
     ParticipantEvent(room: rooms.name(of: seat.room), participant: participant(seat))
   }
 
-  /// The room as the one on this seat may see it, at the event number that their session stands at.
+  /// The room as the one on this seat may see it. At which event of their session it stands, that one says (`SessionTable.stamped`).
   func snapshot(_ id: SeatID, at wallMilliseconds: Int64) -> RoomSnapshot? {
-    guard let seat = rooms.seats[id], let room = rooms[seat.room], let session = sessions[seat.session] else {
-      return nil
-    }
+    guard let seat = rooms.seats[id], let room = rooms[seat.room] else { return nil }
     let isModerator = role(of: seat) == .moderator
     var moderation = room.seen(room.moderation.seen(by: seat.user, isModerator: isModerator))
     if isModerator { moderation.bans = bans.shown(in: room.name, at: wallMilliseconds) }
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
-      seq: session.log.seq, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),
+      seq: 0, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),
       chat: room.chat.messages(visibleTo: seat.user),
       views: seat.views.isEmpty ? nil : seat.views.map(\.description), moderation: moderation.isUsual ? nil : moderation
     )
@@ -125,7 +123,7 @@ struct ConferenceState: Sendable {
   /// Sends an event to everybody in a room but one.
   mutating func broadcast(_ event: Event, in room: RoomKey, except seat: SeatID? = nil, _ step: inout Step) {
     let others = rooms.members(of: room).filter { $0.id != seat }
-    sessions.send(event, to: others.map(\.session), &step)
+    step.tell(event, to: others.map(\.session))
   }
 
   /// Tells the others how somebody is seen now, and themselves too where `toAll`.
@@ -211,7 +209,7 @@ struct ConferenceState: Sendable {
   /// Registers a seat, opens its media and its views, and subscribes it to what there is.
   private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
     rooms.insert(seat, at: position)
-    sessions.assign(seat.id, to: seat.session)
+    sessions.assign(seat.id, to: seat.session, &step)
     grantReplacesRole(of: seat)
     let media = rooms[seat.room]?.effectiveMedia ?? .video
     let session = sessions[seat.session]
@@ -228,7 +226,7 @@ struct ConferenceState: Sendable {
     for subscription in (seat.subscriptions.values + seat.views).sorted() { removeSubscription(subscription, &step) }
     for track in seat.tracks { endTrack(track, &step) }
     rooms.remove(seat.id)
-    sessions.unseat(seat.session, at: step.now.instant)
+    sessions.unseat(seat.session, &step)
     step.add(.closeSeat(seat.id))
   }
 
@@ -277,8 +275,8 @@ struct ConferenceState: Sendable {
   mutating func endSubscription(_ id: SubscriptionID, _ reason: SubscriptionReason, _ step: inout Step) {
     guard let session = rooms.subscriptions[id].flatMap({ rooms.seats[$0.seat]?.session }) else { return }
     removeSubscription(id, &step)
-    sessions.send(
-      .subscriptionEnded(SubscriptionEvent(subscriptionId: "\(id)", reason: reason)), to: session, &step)
+    step.tell(
+      .subscriptionEnded(SubscriptionEvent(subscriptionId: "\(id)", reason: reason)), to: session)
   }
 
   /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.

@@ -287,7 +287,7 @@ enum Eviction {
     step.log("removed", ["room": closed.room, "user": seat.user])
     core.leave(seat.id, .removed, &step)
     core.state.sessions.notePutOut(seat.session, closed)
-    core.state.sessions.send(.roomClosed(closed), to: seat.session, &step)
+    step.tell(.roomClosed(closed), to: seat.session)
   }
 }
 

@@ -63,12 +63,12 @@ extension ConferenceCore {
         try Revoking.check(identity, state)
         try Proofs.renew(identity, of: key.session, &self, &step)
       }
-      if let reply = try perform(request, key, silence, &step) { state.sessions.finish(key, .success(reply), &step) }
+      if let reply = try perform(request, key, silence, &step) { step.answer(key, .success(reply)) }
     } catch {
       if !request.hasRefusalLine(for: error) {
         RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: key.session, &state, &step)
       }
-      state.sessions.finish(key, .failure(error), &step)
+      step.answer(key, .failure(error))
     }
   }
 
@@ -79,7 +79,9 @@ extension ConferenceCore {
     switch known {
     case .done(let result): return result
     case .seated(let seat, let origin):
-      return Result { () throws(ErrorObject) in try replyAgain(origin, seat, session, now) }
+      return Result { () throws(ErrorObject) in
+        state.sessions.stamped(try replyAgain(origin, seat, session, now), for: session)
+      }
     case .forgotten: return .failure(.requestID("reply_gone", "This was done, but its reply is no longer kept."))
     case .taken, .new, .pending: return .failure(.requestID("id_taken", "This id was used for another request."))
     }

@@ -1,5 +1,7 @@
 // One step of the conference while it is made. A step begins with one input, nothing comes between its parts, and it ends
 // when its effects have been handed out. It is passed along as `inout`: nothing of it is kept between two steps.
+//
+//   rooms, calls ── tell(session), answer(request) ──▶ one list, in order ──▶ SessionTable.settle: numbers, connections ──▶ effects
 
 import Basics
 import RoostProtocol
@@ -13,7 +15,9 @@ struct Step {
   /// Whether it is an operator's: what they do to somebody is not that one's doing.
   private let isOperators: Bool
   /// What has come of it, in the order in which it is to be carried out.
-  private(set) var effects: [Effect] = []
+  private var effects: [Effect] = []
+  /// What follows it, from the first message to a session on: sessions number those, and say where they go.
+  private var unsettled: [Output] = []
 
   /// From where the operator's wish came that it carries out.
   private let peer: String?
@@ -26,17 +30,52 @@ struct Step {
   /// A step that an operator wants, from `peer`: its lines are nobody's share, and say from where.
   init(at now: Now, byOperatorAt peer: String?) { (self.now, subject, isOperators, self.peer) = (now, nil, true, peer) }
 
-  mutating func add(_ effect: ClientEffect) { effects.append(.client(effect)) }
+  /// Adds one output behind all others.
+  mutating func add(_ effect: Effect) {
+    if unsettled.isEmpty { effects.append(effect) } else { unsettled.append(.effect(effect)) }
+  }
 
-  mutating func add(_ effect: MediaEffect) { effects.append(.media(effect)) }
+  mutating func add(_ effect: ClientEffect) { add(.client(effect)) }
 
-  mutating func add(_ effect: StoreEffect) { effects.append(.store(effect)) }
+  mutating func add(_ effect: MediaEffect) { add(.media(effect)) }
 
-  mutating func add(_ effect: OutsideEffect) { effects.append(.outside(effect)) }
+  mutating func add(_ effect: StoreEffect) { add(.store(effect)) }
 
-  mutating func setRevoked(_ id: String, _ isRevoked: Bool) { effects.append(.operation(.setRevoked(id, isRevoked))) }
+  mutating func add(_ effect: OutsideEffect) { add(.outside(effect)) }
 
-  mutating func count(_ counter: Counter) { effects.append(.operation(.count(counter))) }
+  mutating func setRevoked(_ id: String, _ isRevoked: Bool) { add(.operation(.setRevoked(id, isRevoked))) }
+
+  mutating func count(_ counter: Counter) { add(.operation(.count(counter))) }
+
+  // MARK: - To sessions
+
+  /// Tells a session: at once where it is connected, else with its resume.
+  mutating func tell(_ event: Event, to session: SessionID) { unsettled.append(.tell(event, session)) }
+
+  /// Tells several sessions the same.
+  mutating func tell(_ event: Event, to sessions: [SessionID]) {
+    if !sessions.isEmpty { unsettled.append(.tellAll(event, sessions)) }
+  }
+
+  /// Answers a request, wherever its session is connected. Of a room in the reply the session says at which of its events it stands.
+  mutating func answer(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
+    unsettled.append(.answer(key, result))
+  }
+
+  /// Takes out what sessions have yet to number, and what has come behind it.
+  mutating func takeUnsettled() -> [Output] {
+    if unsettled.isEmpty { return [] }
+    defer { unsettled = [] }
+    return unsettled
+  }
+
+  /// All that has come of it, which sessions have settled.
+  consuming func end() -> [Effect] {
+    assert(unsettled.isEmpty, "nobody has settled what sessions are told")
+    return effects
+  }
+
+  // MARK: - The log
 
   /// Leaves a line that is somebody's doing where nobody else's is known: time has brought it about.
   mutating func log(
@@ -54,6 +93,15 @@ struct Step {
 
   mutating func log(_ event: String, _ fields: [(String, String)], level: LogEntry.Level = .info) {
     let fields = (fields + (peer.map { [("peer", $0)] } ?? [])).map { LogEntry.Field(name: $0.0, value: $0.1) }
-    effects.append(.operation(.log(LogEntry(level: level, event: event, fields: fields, subject: subject))))
+    add(.operation(.log(LogEntry(level: level, event: event, fields: fields, subject: subject))))
+  }
+
+  /// One output that has its place among the others.
+  enum Output {
+    /// One that needs nobody's number.
+    case effect(Effect)
+    case tell(Event, SessionID)
+    case tellAll(Event, [SessionID])
+    case answer(RequestKey, Result<Reply, ErrorObject>)
   }
 }

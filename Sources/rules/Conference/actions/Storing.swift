@@ -239,7 +239,7 @@ struct Storing: Sendable {
         $0.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId)
       }
     }
-    for request in message.requests { state.sessions.finish(request, .success(.chatSent(result)), &step) }
+    for request in message.requests { step.answer(request, .success(.chatSent(result))) }
   }
 
   // MARK: - Calls
@@ -271,7 +271,7 @@ struct Storing: Sendable {
     for entry in records {
       for session in state.sessions.of(entry.user) where session.identity.rights.contains(.call) {
         let event = CallRecordEvent(record: entry.seen(from: session.deviceId), stored: isOnDisk ? nil : false)
-        state.sessions.send(.callRecord(event), to: session.id, &step)
+        step.tell(.callRecord(event), to: session.id)
       }
     }
   }
@@ -312,7 +312,7 @@ struct Storing: Sendable {
     let records = history.newer + (older ?? []).map { $0.seen(from: history.device) }
     let isLast = (older?.count ?? 0) < history.missing
     let page = CallHistoryResult(records: records, next: isLast ? nil : records.last?.callId)
-    state.sessions.finish(history.request, .success(.records(page)), &step)
+    step.answer(history.request, .success(.records(page)))
   }
 
   // MARK: - After a restart

@@ -122,12 +122,12 @@ extension ConferenceCore {
       switch effect {
       case .tell(let devices, let event):
         for device in devices { state.sessions.reconsider(SessionID(device)) }
-        state.sessions.send(event, to: devices.map { SessionID($0) }, &step)
+        step.tell(event, to: devices.map { SessionID($0) })
       case .ring(let device, let incoming): state.ring(SessionID(device), incoming, &step)
       case .reply(let result):
         guard let key else { continue }
         state.sessions.reconsider(key.session)
-        state.sessions.finish(key, .success(reply ?? state.wire(result, key.session, step.now)), &step)
+        step.answer(key, .success(reply ?? state.wire(result, key.session, step.now)))
       case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish, &step)
       case .unseat(let device, let reason):
         unseat(SessionID(device), reason, isActing: key?.session.device == device, &step)
@@ -201,7 +201,7 @@ extension ConferenceState {
     if incoming.inProgress {
       incoming.participants = rooms[named: incoming.call.room].map { rooms.members(of: $0).map(participant) } ?? []
     }
-    sessions.send(.callIncoming(incoming), to: session, &step)
+    step.tell(.callIncoming(incoming), to: session)
   }
 
   /// In an audio call nobody sends video: what is sent ends, and its publisher is told as well.

@@ -71,8 +71,8 @@ extension ConferenceState {
     _ failure: MediaFailure, of connection: MediaConnectionID, to session: SessionID, _ step: inout Step
   ) {
     guard let pc = connection.pc else { return }
-    sessions.send(
-      .mediaFailed(MediaEvent(pc: pc, step: failure.step, reason: failure.reason)), to: session, &step)
+    step.tell(
+      .mediaFailed(MediaEvent(pc: pc, step: failure.step, reason: failure.reason)), to: session)
   }
 
   /// The client has closed a media connection in order.
@@ -142,7 +142,7 @@ extension ConferenceState {
   mutating func tellSpeakers(to id: SeatID, _ step: inout Step) {
     guard let seat = rooms.seats[id], let room = rooms[seat.room], !room.speakers.isEmpty else { return }
     let event = ActiveSpeakers(room: room.name, speakers: room.speakers)
-    sessions.send(.activeSpeakers(event), to: seat.session, &step)
+    step.tell(.activeSpeakers(event), to: seat.session)
   }
 }
 
@@ -174,7 +174,7 @@ extension ConferenceCore {
       state.mediaFailed(connection, MediaFailure(step: .route, reason: reason), isFinal: false, of: id, &step)
     case .found:
       step.log("media_found", state.rooms.seats[id].map { state.mediaFields(connection, of: $0) } ?? [])
-      if let pc = connection.pc { state.sessions.send(.mediaConnected(MediaEvent(pc: pc)), to: session, &step) }
+      if let pc = connection.pc { step.tell(.mediaConnected(MediaEvent(pc: pc)), to: session) }
     case .ended:
       // By who had opened it: what it was counts no more.
       state.rooms.update(id) { $0.failures[connection] = nil }
@@ -190,7 +190,7 @@ extension ConferenceCore {
       carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
     }
     guard let pc = connection.pc else { return }
-    state.sessions.send(.mediaConnected(MediaEvent(pc: pc)), to: session, &step)
+    step.tell(.mediaConnected(MediaEvent(pc: pc)), to: session)
   }
 
   /// Lost media did not come back in the grace.
@@ -199,7 +199,7 @@ extension ConferenceCore {
     if state.isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: step.now), &step) }
     let room = state.rooms.name(of: seat.room)
     leave(id, .lost, &step)
-    state.sessions.send(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session, &step)
+    step.tell(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session)
   }
 }
 

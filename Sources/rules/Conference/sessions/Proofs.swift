@@ -77,7 +77,7 @@ enum Proofs {
     guard let session = state.sessions[id] else { return }
     let rights = state.rightsNow(of: id)
     let grants = SessionGrants(grants: rights.grants, room: session.identity.rooms?.text)
-    state.sessions.send(.sessionGrants(grants), to: id, &step)
+    step.tell(.sessionGrants(grants), to: id)
     state.sessions.noteTold(rights, id)
     step.log(
       "grants_changed",
@@ -160,8 +160,8 @@ enum Proofs {
     else { return }
     // By the clock that ends the session, which nobody sets.
     let left = (end - step.now.instant).milliseconds - (endsAt - expiresAt)
-    sessions.send(
-      .sessionExpiring(SessionExpiring(expiresAt: expiresAt, remainingMs: max(0, left))), to: id, &step)
+    step.tell(
+      .sessionExpiring(SessionExpiring(expiresAt: expiresAt, remainingMs: max(0, left))), to: id)
   }
 
   /// The proof of who a session's user is, is over, and no further one has come.
@@ -169,7 +169,7 @@ enum Proofs {
     guard let session = core.state.sessions[id] else { return }
     step.log("token_expired", ["session": "\(id)", "user": session.user])
     let closing = SessionClosing(action: .stop, reason: .tokenExpired)
-    core.state.sessions.send(.sessionClosing(closing), to: id, &step)
+    step.tell(.sessionClosing(closing), to: id)
     core.end(id, .lost, &step)
     if let connection = session.connection { step.add(.closeConnection(connection, .tokenExpired)) }
   }

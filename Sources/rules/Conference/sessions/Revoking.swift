@@ -147,7 +147,7 @@ enum Revoking {
   private static func end(_ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
     // One that keeps a place in a call ends with the session that it keeps it for.
     guard let session = core.state.sessions[id] else { return }
-    core.state.sessions.send(.sessionClosing(SessionClosing(action: .stop, reason: .tokenRevoked)), to: id, &step)
+    step.tell(.sessionClosing(SessionClosing(action: .stop, reason: .tokenRevoked)), to: id)
     core.end(id, .removed, &step)
     if let connection = session.connection { step.add(.closeConnection(connection, .tokenRevoked)) }
   }

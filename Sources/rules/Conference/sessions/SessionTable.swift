@@ -70,7 +70,8 @@ struct SessionTable: Sendable {
 
   // MARK: - Beginning and end
 
-  mutating func insert(_ session: Session) {
+  mutating func insert(_ session: Session, _ step: inout Step) {
+    settle(&step)
     all[session.id] = session
     if let connection = session.connection { connections[connection] = session.id }
     users[session.user, default: []].insert(session.id)
@@ -79,8 +80,8 @@ struct SessionTable: Sendable {
   }
 
   /// Forgets a session.
-  mutating func remove(_ id: SessionID) -> Session? {
-    disconnect(id)
+  mutating func remove(_ id: SessionID, _ step: inout Step) -> Session? {
+    disconnect(id, &step)
     guard let session = all.removeValue(forKey: id) else { return nil }
     graces.cancel(id)
     setProof(of: id, until: nil, warning: nil)
@@ -100,8 +101,8 @@ struct SessionTable: Sendable {
   mutating func noteReplaced(_ token: ResumeToken) { replacedTokens.insert(token) }
 
   /// A session lives on without a socket for the sake of its leg, which is its successor's to take up.
-  mutating func supersede(_ id: SessionID) {
-    disconnect(id)
+  mutating func supersede(_ id: SessionID, _ step: inout Step) {
+    disconnect(id, &step)
     guard let session = all[id], superseded.insert(id).inserted else { return }
     all[id]?.isCounted = false
     shares.count(id, session.identity, -1)
@@ -156,8 +157,8 @@ struct SessionTable: Sendable {
   // MARK: - Connections
 
   /// Binds a session to another connection, from a network where that is known; the grace is over.
-  mutating func connect(_ id: SessionID, to connection: ConnectionID, from network: PeerNetwork?) {
-    disconnect(id)
+  mutating func connect(_ id: SessionID, to connection: ConnectionID, from network: PeerNetwork?, _ step: inout Step) {
+    disconnect(id, &step)
     guard all[id] != nil else { return }
     all[id]?.connection = connection
     all[id]?.reachedFrom = network
@@ -169,7 +170,8 @@ struct SessionTable: Sendable {
   }
 
   /// Takes the connection of a session away: nothing is said to it any more.
-  mutating func disconnect(_ id: SessionID) {
+  mutating func disconnect(_ id: SessionID, _ step: inout Step) {
+    settle(&step)
     guard let connection = all[id]?.connection else { return }
     connections[connection] = nil
     all[id]?.connection = nil
@@ -205,7 +207,8 @@ struct SessionTable: Sendable {
   // MARK: - Seats
 
   /// A session has a seat.
-  mutating func assign(_ seat: SeatID, to id: SessionID) {
+  mutating func assign(_ seat: SeatID, to id: SessionID, _ step: inout Step) {
+    settle(&step)
     all[id]?.seat = seat
     all[id]?.putOut = nil
     if all[id]?.roomRights.isEmpty == false { misinformed.insert(id) }
@@ -214,10 +217,11 @@ struct SessionTable: Sendable {
   }
 
   /// A session has no seat any more.
-  mutating func unseat(_ id: SessionID, at now: Instant) {
+  mutating func unseat(_ id: SessionID, _ step: inout Step) {
+    settle(&step)
     all[id]?.seat = nil
     if all[id]?.roomRights.isEmpty == false { misinformed.insert(id) }
-    noteWaiting(id, at: now)
+    noteWaiting(id, at: step.now.instant)
     reconsider(id)
   }
 
@@ -249,13 +253,6 @@ struct SessionTable: Sendable {
     all[session]?.requests.begin(id, request)
   }
 
-  /// Remembers the outcome of a request and sends the reply where the session is connected now.
-  mutating func finish(_ key: RequestKey, _ result: Result<Reply, ErrorObject>, _ step: inout Step) {
-    let outcome = RequestWindow.Outcome(result, seat: all[key.session]?.seat)
-    all[key.session]?.requests.finish(key.id, outcome)
-    if let connection = all[key.session]?.connection { step.add(.reply(connection, key.id, result)) }
-  }
-
   /// Takes one offer of what a session may make. How many milliseconds to wait where that is none.
   mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
 
@@ -264,13 +261,34 @@ struct SessionTable: Sendable {
     all[id]?.showRate.take(count, at: now)
   }
 
-  /// Sends an event to a session: at once where it is connected, else with its resume.
-  mutating func send(_ event: Event, to session: SessionID, _ step: inout Step) {
-    send(event, to: CollectionOfOne(session), &step)
+  // MARK: - Settling
+
+  /// Numbers what sessions are told, and says where it goes, in place and in order. Before anything changes of who is connected where, and
+  /// of who has a seat, as what was said before it was said to those of then.
+  mutating func settle(_ step: inout Step) {
+    for output in step.takeUnsettled() {
+      switch output {
+      case .effect(let effect): step.add(effect)
+      case .tell(let event, let session): send(event, to: CollectionOfOne(session), &step)
+      case .tellAll(let event, let sessions): send(event, to: sessions, &step)
+      case .answer(let key, let result): finish(key, result, &step)
+      }
+    }
+  }
+
+  /// A reply in which each room says at which event of the session it stands.
+  func stamped(_ reply: Reply, for id: SessionID) -> Reply { all[id].map { reply.stamped(seq: $0.log.seq) } ?? reply }
+
+  /// Remembers the outcome of a request and sends the reply where the session is connected now.
+  private mutating func finish(_ key: RequestKey, _ result: Result<Reply, ErrorObject>, _ step: inout Step) {
+    let result = result.map { stamped($0, for: key.session) }
+    let outcome = RequestWindow.Outcome(result, seat: all[key.session]?.seat)
+    all[key.session]?.requests.finish(key.id, outcome)
+    if let connection = all[key.session]?.connection { step.add(.reply(connection, key.id, result)) }
   }
 
   /// Sends one event to several sessions.
-  mutating func send(_ event: Event, to listeners: some Collection<SessionID>, _ step: inout Step) {
+  private mutating func send(_ event: Event, to listeners: some Collection<SessionID>, _ step: inout Step) {
     let serverTime = step.now.wallMilliseconds
     let bytes = event.sizeToKeep
     var receivers: [EventReceiver] = []
@@ -296,5 +314,25 @@ struct SessionTable: Sendable {
     while let own = all[id]?.log.largeBytes, own > 0, others + own > mostKeptBytes { all[id]?.log.forgetOldestLarge() }
     keptBytes.count(network, (all[id]?.log.largeBytes ?? 0) - before)
     return seq
+  }
+}
+
+extension Reply {
+  /// The same, where each room stands at this event of the session that it is for.
+  fileprivate func stamped(seq: Int) -> Reply {
+    switch self {
+    case .room(var room):
+      room.seq = seq
+      return .room(room)
+    case .callRoom(var result):
+      result.room.seq = seq
+      return .callRoom(result)
+    case .callStarted(var result):
+      result.room.seq = seq
+      return .callStarted(result)
+    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
+      .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records:
+      return self
+    }
   }
 }

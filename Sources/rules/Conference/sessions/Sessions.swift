@@ -37,7 +37,7 @@ extension ConferenceCore {
     let session = Session(
       SessionID(state.makeNumber()), identity, params, on: connection, predecessor, rules, random: &random, at: step.now
     )
-    state.sessions.insert(session)
+    state.sessions.insert(session, &step)
     Narrowings.limit(session.id, &state, step.now)
     let mayCall = state.sessions[session.id]?.identity.rights.contains(.call) ?? false
     state.sessions.setProof(
@@ -51,7 +51,7 @@ extension ConferenceCore {
       at: step.now)
     if let old { replace(old, &step) }
     let result = HelloResult(session, self, step.now)
-    state.sessions.finish(RequestKey(session: session.id, id: id), .success(.hello(result)), &step)
+    step.answer(RequestKey(session: session.id, id: id), .success(.hello(result)))
     // What its token gives, its client has read.
     if state.rightsNow(of: session.id) != identity.rights { state.sessions.noteTold(nil, session.id) }
     carry(rings, &step)
@@ -75,10 +75,10 @@ extension ConferenceCore {
   private mutating func replace(_ old: SessionID, _ step: inout Step) {
     guard let session = state.sessions[old] else { return }
     Places.keep(session.seat, &state, &step)
-    state.sessions.send(.sessionReplaced, to: old, &step)
+    step.tell(.sessionReplaced, to: old)
     state.sessions.noteReplaced(session.token)
     if calls.hasLeg(old.device) {
-      state.sessions.supersede(session.id)
+      state.sessions.supersede(session.id, &step)
       state.sessions.setGrace(of: session.id, state.grace(of: session.seat), at: step.now.instant)
       if let seat = session.seat { state.seatDisconnected(seat, &step) }
       carry(calls.replaced(session.id.device, at: step.now), &step)
@@ -97,7 +97,7 @@ extension ConferenceCore {
     let session = try state.sessionToResume(params)
     step.subject = LineSubject(session.identity)
     if let old = session.connection { step.add(.closeConnection(old, .resumedElsewhere)) }
-    state.sessions.connect(session.id, to: connection, from: network)
+    state.sessions.connect(session.id, to: connection, from: network, &step)
     step.log("session_resumed", ["session": "\(session.id)", "user": session.user])
     let missed = session.log.events(after: params.lastSeq)
     if let missed {
@@ -117,8 +117,10 @@ extension ConferenceCore {
   ) {
     let current = calls.current(of: session.user, at: step.now)
     let isHere = calls.hasLeg(session.id.device)
+    var room = session.seat.flatMap { state.snapshot($0, at: step.now.wallMilliseconds) }
+    room?.seq = session.log.seq
     let resync = Resync(
-      seq: session.log.seq, room: session.seat.flatMap { state.snapshot($0, at: step.now.wallMilliseconds) },
+      seq: session.log.seq, room: room,
       call: isHere ? current : nil,
       current: isHere ? nil : current,
       ringing: calls.ringing(for: session.user, on: session.deviceId, at: step.now))
@@ -129,7 +131,7 @@ extension ConferenceCore {
     }
     guard let seat = state.currentSeat(of: session.id) else { return }
     // The offer that waits for an answer may be among the events that are gone, and so may pauses and layers.
-    if let offer = seat.outstandingOffer { state.sessions.send(.pcOffer(offer), to: session.id, &step) }
+    if let offer = seat.outstandingOffer { step.tell(.pcOffer(offer), to: session.id) }
     subscribing.tellPauses(of: seat.id, &state, &step)
     publishing.tellLayers(of: seat.id, &state, &step)
   }
@@ -140,7 +142,7 @@ extension ConferenceCore {
   mutating func connectionClosed(_ connection: ConnectionID, clean: Bool, _ step: inout Step) {
     takeovers.forget(.hello(connection))
     guard let id = state.sessions[on: connection] else { return }
-    state.sessions.disconnect(id)
+    state.sessions.disconnect(id, &step)
     if clean {
       Places.keep(state.sessions[id]?.seat, &state, &step)
       return end(id, .left, &step)
@@ -159,13 +161,13 @@ extension ConferenceCore {
   /// Removes a session with its seat. Its connection, if it has one, is the caller's to close.
   mutating func end(_ id: SessionID, _ reason: LeaveReason, _ step: inout Step) {
     // Nothing is said to it any more, whatever its end leads to.
-    state.sessions.disconnect(id)
+    state.sessions.disconnect(id, &step)
     let keeper = state.sessions.keeper(for: id)
     let wasSuperseded = state.sessions.endSupersession(id)
     carry(calls.gone(id.device, reason, at: step.now), &step)
     if let seat = state.sessions[id]?.seat { leave(seat, reason, &step) }
     Doors.leaveLobby(id, &state, &step)
-    guard let session = state.sessions.remove(id) else { return }
+    guard let session = state.sessions.remove(id, &step) else { return }
     // Nobody else is left to take up the leg of the session before.
     if reason != .replaced, let keeper { end(keeper, reason, &step) }
     if wasSuperseded { state.sessions.noteWaitingSuccessors(of: session, at: step.now.instant) }
@@ -178,7 +180,7 @@ extension ConferenceCore {
     isDraining = true
     let closing = Event.sessionClosing(
       SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: retryAfter))
-    state.sessions.send(closing, to: state.sessions.all.keys.sorted(), &step)
+    step.tell(closing, to: state.sessions.all.keys.sorted())
     carry(calls.drain(at: step.now), &step)
   }
 }

@@ -163,7 +163,7 @@ enum Doors {
     _ lobby: Lobby, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
   ) {
     for knocker in lobby.waiting { state.sessions.setKnocking(at: nil, knocker.session) }
-    state.sessions.send(.roomModerated(moderated), to: lobby.waiting.map(\.session), &step)
+    step.tell(.roomModerated(moderated), to: lobby.waiting.map(\.session))
   }
 
   /// Tells those in a room who moderate it.
@@ -171,7 +171,7 @@ enum Doors {
     _ event: Event, in key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
   ) {
     let moderators = state.rooms.members(of: key).filter { state.role(of: $0) == .moderator }
-    state.sessions.send(event, to: moderators.map(\.session), &step)
+    step.tell(event, to: moderators.map(\.session))
   }
 
   /// A meeting is over, or its room has been empty for long enough: who was admitted to it is not admitted to the next.

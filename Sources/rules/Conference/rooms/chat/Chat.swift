@@ -172,7 +172,7 @@ extension ConferenceState {
       guard receiver.id != seat.id, to?.contains(receiver.user) ?? true else { return nil }
       return receiver.session
     }
-    sessions.send(.chatMessage(message), to: receivers, &step)
+    step.tell(.chatMessage(message), to: receivers)
     return receivers.count { sessions[$0]?.connection != nil }
   }
 

@@ -49,7 +49,7 @@ enum Moderating {
     let isInCall = params.user.map { core.calls.holds($0, in: CallRoom.callId(room.name)) } ?? false
     let order = Order(params: params, seat: seat, room: room, target: target, isInCall: room.isOfCall && isInCall)
     try check(order, core.state, step.now)
-    core.state.sessions.finish(key, .success(.empty), &step)
+    step.answer(key, .success(.empty))
     step.log(
       "moderated",
       [("room", room.name), ("by", seat.user), ("action", params.action.rawValue), ("user", params.user ?? "")]
@@ -181,7 +181,7 @@ enum Moderating {
     }
     let waiting = order.room.moderation.lobby.waiting.filter { $0.user == user }
     for knocker in waiting { Doors.leaveLobby(knocker.session, &core.state, &step) }
-    core.state.sessions.send(.roomModerated(order.event), to: waiting.map(\.session), &step)
+    step.tell(.roomModerated(order.event), to: waiting.map(\.session))
     putOut(order, &core, &step)
   }
 
@@ -218,7 +218,7 @@ enum Moderating {
       event.user = user
       for knocker in waiting where knocker.user == user {
         state.sessions.setKnocking(at: nil, knocker.session)
-        state.sessions.send(.roomModerated(event), to: knocker.session, &step)
+        step.tell(.roomModerated(event), to: knocker.session)
       }
       Doors.tellModerators(.roomModerated(event), in: order.key, &state, &step)
     }

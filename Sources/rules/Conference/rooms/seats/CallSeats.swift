@@ -46,7 +46,7 @@ extension ConferenceCore {
     leave(seat.id, reason, &step)
     if isActing { return }
     let closed = RoomClosed(room: room, reason: RoomClosedReason(reason))
-    state.sessions.send(.roomClosed(closed), to: id, &step)
+    step.tell(.roomClosed(closed), to: id)
   }
 
   mutating func moveSeat(from old: SessionID, to new: SessionID, _ wish: SeatWish, _ step: inout Step) {

@@ -127,7 +127,7 @@ extension ConferenceCore {
     let position = state.rooms[old.room]?.members.firstIndex(of: old.id)
     let room = state.rooms[old.room]?.name ?? params.room
     close(old, &step)
-    state.sessions.send(.roomClosed(RoomClosed(room: room, reason: .replaced)), to: old.session, &step)
+    step.tell(.roomClosed(RoomClosed(room: room, reason: .replaced)), to: old.session)
     return state.fill(position, of: old, with: session, params, &step)
   }
 
@@ -162,7 +162,7 @@ extension ConferenceCore {
       free(seat, reason, &step)
       guard seat.session != actor else { continue }
       let closed = RoomClosed(room: room.name, reason: .closed)
-      state.sessions.send(.roomClosed(closed), to: seat.session, &step)
+      step.tell(.roomClosed(closed), to: seat.session)
     }
     state.rooms.freePlaces(of: key)
     emptied(key, &step)

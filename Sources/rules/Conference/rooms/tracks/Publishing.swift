@@ -67,7 +67,7 @@ struct Publishing: Sendable {
     } catch {
       if case .success = result { step.add(.discardPublish(key, pending.seat)) }
       if let seat = state.rooms.seats[pending.seat] { refuse(error, seat, state, &step) }
-      state.sessions.finish(key, .failure(error), &step)
+      step.answer(key, .failure(error))
       return false
     }
   }
@@ -124,7 +124,7 @@ struct Publishing: Sendable {
         step.warn("attribute_left_out", line.error, of: seat, line: line.mid, state)
       }
     }
-    state.sessions.finish(key, .success(.published(result)), &step)
+    step.answer(key, .success(.published(result)))
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
     for track in begun { announce(track, &state, &step) }
     tellHeld(begun, pending, &state, &step)
@@ -152,7 +152,7 @@ struct Publishing: Sendable {
   ) {
     guard let seat = state.rooms.seats[pending.seat] else { return }
     for track in begun where track.wire.muted && pending.announced(track.mid)?.muted != true {
-      state.sessions.send(.trackMuted(state.change(track.id, seat)), to: seat.session, &step)
+      step.tell(.trackMuted(state.change(track.id, seat)), to: seat.session)
     }
   }
 
@@ -254,8 +254,8 @@ struct Publishing: Sendable {
   /// Tells a publisher which simulcast layers of a track to send.
   func askFor(_ layers: [Int], of id: TrackID, _ state: inout ConferenceState, _ step: inout Step) {
     guard let seat = state.rooms.setAskedFor(layers, of: id).flatMap({ state.rooms.seats[$0] }) else { return }
-    state.sessions.send(
-      .trackLayers(TrackLayersEvent(trackId: "\(id)", layers: layers)), to: seat.session, &step)
+    step.tell(
+      .trackLayers(TrackLayersEvent(trackId: "\(id)", layers: layers)), to: seat.session)
   }
 
   /// Tells a client that has lost events again.
@@ -263,8 +263,8 @@ struct Publishing: Sendable {
     guard let seat = state.rooms.seats[seat] else { return }
     for track in state.rooms.tracks(of: seat.id) {
       guard let layers = track.askedFor else { continue }
-      state.sessions.send(
-        .trackLayers(TrackLayersEvent(trackId: "\(track.id)", layers: layers)), to: seat.session, &step)
+      step.tell(
+        .trackLayers(TrackLayersEvent(trackId: "\(track.id)", layers: layers)), to: seat.session)
     }
   }
 }

@@ -141,7 +141,7 @@ struct QualityBook: Sendable {
   static func introduce(to id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
     guard let seat = state.rooms.seats[id], let room = state.rooms[seat.room], !room.weak.isEmpty else { return }
     let people = room.weak.sorted { $0.key < $1.key }.map(\.value)
-    state.sessions.send(.roomQuality(RoomQuality(room: room.name, people: people)), to: seat.session, &step)
+    step.tell(.roomQuality(RoomQuality(room: room.name, people: people)), to: seat.session)
   }
 
   /// Takes what was measured in some rooms, and tells those whom it concerns.
@@ -178,7 +178,7 @@ struct QualityBook: Sendable {
     guard isNew || isDue else { return }
     (entry.told, entry.looks) = (own, 0)
     let event = RoomQuality(room: state.rooms.name(of: seat.room), people: [], own: own)
-    state.sessions.send(.roomQuality(event), to: seat.session, &step)
+    step.tell(.roomQuality(event), to: seat.session)
   }
 
   private func own(_ report: SeatReport, _ entry: Entry, _ seat: Seat) -> OwnQuality {

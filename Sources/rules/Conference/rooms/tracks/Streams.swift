@@ -57,10 +57,10 @@ enum Streams {
       try Budgets.take(request.weight, of: core.state.sessions[session]?.identity, &core, at: step.now)
       let seat = try core.state.seat(of: session)
       guard try perform(request, key, seat, &core, &step) else { return }
-      core.state.sessions.finish(key, .success(.empty), &step)
+      step.answer(key, .success(.empty))
     } catch {
       if let name = request.nameInLog { RefusalLog.note(name, error, of: session, &core.state, &step) }
-      core.state.sessions.finish(key, .failure(error), &step)
+      step.answer(key, .failure(error))
     }
   }
 
@@ -186,13 +186,13 @@ enum Streams {
       guard views(on: stream, of: seat, core.state).contains(where: { $0.track != nil }) else {
         throw ErrorObject(.noCommonCodec)
       }
-      core.state.sessions.finish(key, .success(.published(PublishResult(sdp: sdp, tracks: []))), &step)
+      step.answer(key, .success(.published(PublishResult(sdp: sdp, tracks: []))))
     } catch {
       // One that was ended in the meantime was not refused.
       let isThere = core.state.rooms.seats[id]?.streams.contains(stream) == true
       step.warn(ifRefused: Result<Void, ErrorObject>.failure(error), of: isThere ? id : nil, core.state)
       close(stream, of: id, &core, &step)
-      core.state.sessions.finish(key, .failure(error), &step)
+      step.answer(key, .failure(error))
     }
   }
 

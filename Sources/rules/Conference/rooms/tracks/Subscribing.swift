@@ -121,7 +121,7 @@ struct Subscribing: Sendable {
     case .failure(let error):
       RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: key.session, &state, &step)
     }
-    state.sessions.finish(key, result.map { .empty }, &step)
+    step.answer(key, result.map { .empty })
     // Of the other's track nothing is known yet.
     for one in missed.compactMap({ state.rooms.subscriptions[$0] }) where one.pauseReason == nil {
       LastN.tell(one, &state, &step)
@@ -159,7 +159,7 @@ struct Subscribing: Sendable {
       .map { OfferedView(mid: $0.mid, subscriptionId: "\($0.subscription)") }
     let event = SubscribeOffer(offerId: offer.id, sdp: offer.sdp, tracks: lines, views: views.isEmpty ? nil : views)
     state.rooms.update(id) { $0.outstandingOffer = event }
-    state.sessions.send(.pcOffer(event), to: session, &step)
+    step.tell(.pcOffer(event), to: session)
   }
 
   /// Hands an answer to SDP negotiation.
@@ -187,7 +187,7 @@ struct Subscribing: Sendable {
       state.rooms.update(pending.seat) { $0.outstandingOffer = nil }
     }
     step.warn(ifRefused: result, of: pending.seat, state)
-    state.sessions.finish(key, result.map { .empty }, &step)
+    step.answer(key, result.map { .empty })
   }
 
   /// Restarts ICE on the subscribe connection.
@@ -225,7 +225,7 @@ struct Subscribing: Sendable {
     _ key: RequestKey, _ result: Result<String, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
   ) {
     step.warn(ifRefused: result, of: state.currentSeat(of: key.session)?.id, state)
-    state.sessions.finish(key, result.map { .published(PublishResult(sdp: $0, tracks: [])) }, &step)
+    step.answer(key, result.map { .published(PublishResult(sdp: $0, tracks: [])) })
   }
 
   /// Notes what has become of a subscription, and tells its client what it does not know yet.
@@ -267,7 +267,7 @@ struct Subscribing: Sendable {
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
     case .ended(let reason): return state.endSubscription(id, reason, &step)
     }
-    state.sessions.send(event, to: session, &step)
+    step.tell(event, to: session)
   }
 
   /// Tells a client that has lost events what its views show, and which of its subscriptions are paused.

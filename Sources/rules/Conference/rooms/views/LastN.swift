@@ -48,9 +48,9 @@ enum LastN {
     if let reason = subscription.pauseReason {
       let missing = reason == .noMedia ? subscription.missing : nil
       let event = SubscriptionEvent(subscriptionId: name, reason: reason, step: missing)
-      state.sessions.send(.subscriptionPaused(event), to: session, &step)
+      step.tell(.subscriptionPaused(event), to: session)
     } else {
-      state.sessions.send(.subscriptionResumed(SubscriptionEvent(subscriptionId: name)), to: session, &step)
+      step.tell(.subscriptionResumed(SubscriptionEvent(subscriptionId: name)), to: session)
     }
   }
 

@@ -234,6 +234,6 @@ enum Viewing {
     let event = ViewChanged(
       subscriptionId: "\(id)", trackId: view.track.map(\.description),
       participantId: owner.map { "\($0.participant)" }, rtpTimestamp: timestamp, reason: reason)
-    state.sessions.send(.viewChanged(event), to: session, &step)
+    step.tell(.viewChanged(event), to: session)
   }
 }
