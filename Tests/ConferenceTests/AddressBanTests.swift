@@ -43,7 +43,7 @@ struct Street {
     here.moderate(here.host, .ban, user: user) { ($0.address, $0.until) = (true, until) }
   }
 
-  var kept: [KeptAddressBan] { scene.core.state.addressBans.bans(in: nil, at: wall) }
+  var kept: [KeptAddressBan] { scene.core.rooms.addressBans.bans(in: nil, at: wall) }
   func isThere(_ user: String) throws -> Bool { try here.seen(user, by: here.host) != nil }
 }
 
@@ -147,7 +147,7 @@ private let day: Int64 = 24 * hour
     let street = try Street(rules, guests: host)
     let error = street.ban("B")
     #expect(error?.code == .forbidden && error?.data.reason == "address")
-    #expect(try street.isThere("B") && street.kept.isEmpty && street.scene.core.state.bans.count == 0)
+    #expect(try street.isThere("B") && street.kept.isEmpty && street.scene.core.rooms.bans.count == 0)
     #expect(street.here.moderate(street.here.host, .ban, user: "B") == nil, "the user alone can be")
     #expect(street.refusal("X", from: host) == nil)
   }
@@ -166,7 +166,7 @@ private let day: Int64 = 24 * hour
 
   @Test func theirAddressMustBeKnown() throws {
     let street = try Street()
-    #expect(street.ban("absent")?.code == .userNotFound && street.scene.core.state.bans.count == 0)
+    #expect(street.ban("absent")?.code == .userNotFound && street.scene.core.rooms.bans.count == 0)
     #expect(street.here.moderate(street.here.host, .lobby) == nil)
     let dora = street.client("D", from: "203.0.113.9")
     #expect(street.scene.code(dora, .room(.join(RoomJoinParams(room: "hall")))) == .inLobby)
@@ -252,7 +252,7 @@ private let day: Int64 = 24 * hour
     #expect(street.scene.stores.flatMap(\.1) == [.forgetAddressBan(subjects[1])])
     street.scene.advance(.seconds(3_595))
     #expect(street.scene.stores.flatMap(\.1) == [.forgetAddressBan(subjects[1]), .forgetAddressBan(subjects[0])])
-    #expect(street.scene.core.state.addressBans.count == 0 && street.scene.core.state.addressBans.nextEnd == nil)
+    #expect(street.scene.core.rooms.addressBans.count == 0 && street.scene.core.rooms.addressBans.nextEnd == nil)
   }
 
   @Test func itOutlivesARestart() throws {

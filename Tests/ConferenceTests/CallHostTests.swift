@@ -74,18 +74,18 @@ struct Group {
     here.forget()
     #expect(here.moderate(a, .mute, user: "b") { $0.hold = true } == nil)
     #expect(b.takeNames() == [.roomModerated, .trackMuted])
-    let sound = try #require(scene.core.state.rooms.tracks(of: scene.seat(b)).first)
+    let sound = try #require(scene.core.rooms.table.tracks(of: scene.seat(b)).first)
     #expect(scene.refusal(b, .track(.unmute(TrackParams(trackId: "\(sound.id)"))))?.data.reason == "held")
     #expect(here.moderate(a, .stopVideo, user: "c") == nil)
     let own = try scene.seat(c)
-    #expect(c.takeNames().contains(.trackUnpublished) && scene.core.state.rooms.tracks(of: own).count == 1)
+    #expect(c.takeNames().contains(.trackUnpublished) && scene.core.rooms.table.tracks(of: own).count == 1)
     let chat = Request.chat(.send(ChatSendParams(room: "call:" + here.id, text: "hi")))
     #expect(here.moderate(a, .disableChat) == nil)
     #expect(scene.refusal(b, chat)?.data.reason == "chat_disabled" && scene.code(a, chat) == nil)
     #expect(here.moderate(a, .enableChat) == nil && scene.code(b, chat) == nil)
     #expect(scene.code(b, .room(.raiseHand(RaiseHandParams(room: "call:" + here.id, raised: true)))) == nil)
     let seat = try scene.seat(b)
-    #expect(here.moderate(a, .lowerHand, user: "b") == nil && scene.core.state.rooms.seats[seat]?.handRaisedAt == nil)
+    #expect(here.moderate(a, .lowerHand, user: "b") == nil && scene.core.rooms.table.seats[seat]?.handRaisedAt == nil)
 
     // A role is given and taken as in a room, and is below the host.
     #expect(here.moderate(a, .role, user: "b") { $0.role = .moderator } == nil)
@@ -152,7 +152,7 @@ struct Group {
         let ended = client.take().compactMap { if case .callEnded(let ended) = $0 { ended } else { nil } }
         #expect(ended.map(\.reason) == [.stopped] && ended.map(\.by) == ["b"])
       }
-      #expect(here.scene.core.state.rooms.seats.isEmpty && here.scene.core.calls.count == 0)
+      #expect(here.scene.core.rooms.table.seats.isEmpty && here.scene.core.calls.count == 0)
     }
   }
 

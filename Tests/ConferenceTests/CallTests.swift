@@ -50,23 +50,23 @@ extension Scene {
     #expect(started.room.room == started.call.room && started.room.count == 1 && started.room.limit == 16)
     #expect(scene.roomCount("demo", asking: b) == 0, "starting a call leaves the named room")
     #expect(b.takeNames() == [.callIncoming])
-    #expect(scene.core.state.rooms.listed.allSatisfy { !$0.name.hasPrefix("call:") })
+    #expect(scene.core.rooms.table.listed.allSatisfy { !$0.name.hasPrefix("call:") })
     #expect(scene.code(b, .room(.join(RoomJoinParams(room: started.call.room)))) == .forbidden)
     #expect(scene.code(b, .room(.info(RoomParams(room: started.call.room)))) == .forbidden)
-    let seats = scene.core.state.rooms.seats.keys.sorted()
+    let seats = scene.core.rooms.table.seats.keys.sorted()
     _ = a.take()
     let accepted = try scene.accept(b, started.call.callId)
     #expect(accepted.room.participants.map(\.user) == ["a", "b"] && accepted.call.state == .connecting)
     #expect(a.takeNames() == [.callAccepted, .participantJoined])
     try scene.mediaUp(a, b)
     #expect(a.takeNames() == [.mediaConnected, .callActive])
-    #expect(scene.core.state.rooms.seats.keys.sorted().starts(with: seats))
+    #expect(scene.core.rooms.table.seats.keys.sorted().starts(with: seats))
     #expect(scene.code(a, .chat(.send(ChatSendParams(room: started.call.room, text: "hi")))) == nil)
     #expect(b.takeNames().last == .chatMessage)
     // room.leave is a hang-up.
     #expect(scene.code(b, .room(.leave(RoomParams(room: started.call.room)))) == nil)
     #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && b.takeNames() == [.callEnded, .callRecord])
-    #expect(scene.core.state.rooms.seats.isEmpty && scene.core.state.rooms.keys[started.call.room] == nil)
+    #expect(scene.core.rooms.table.seats.isEmpty && scene.core.rooms.table.keys[started.call.room] == nil)
   }
 
   /// What `room.join` says of a seat, requests that give one in a call say too.
@@ -90,7 +90,7 @@ extension Scene {
     #expect(try accept(["view": 1], false) == [["screen": "hall"], ["view": 1]])
     try scene.mediaUp(a, b)
     for client in [a, b] { try scene.publish(client, ["0:audio", "1:video"]) }
-    #expect(scene.core.state.rooms.subscriptions.isEmpty, "neither asked for what he did not bind")
+    #expect(scene.core.rooms.table.subscriptions.isEmpty, "neither asked for what he did not bind")
 
     // Accepting or joining again changes what is said, as joining a room again does.
     _ = a.take()
@@ -98,7 +98,7 @@ extension Scene {
     #expect(try accept(["view": 2], true).last == ["view": 2])
     #expect(a.takeNames() == [.participantUpdated])
     let seat = try scene.seat(b)
-    #expect(scene.core.state.rooms.subscriptions.values.map(\.seat) == [seat, seat])
+    #expect(scene.core.rooms.table.subscriptions.values.map(\.seat) == [seat, seat])
   }
 
   /// Another device that takes the seat keeps what was said of it, and says itself what it receives.
@@ -108,7 +108,7 @@ extension Scene {
     let call = try scene.talk(a, b).call
     _ = scene.request(b, .call(.accept(CallAcceptParams(callId: call.callId, metadata: ["view": 1]))))
     try scene.publish(a, ["0:video"])
-    #expect(scene.core.state.rooms.subscriptions.count == 1)
+    #expect(scene.core.rooms.table.subscriptions.count == 1)
     let other = scene.client("b", "d2")
     for (metadata, expected) in [(nil, 1), (["view": 2], 2)] as [(JSONValue?, JSONValue)] {
       let device = metadata == nil ? other : scene.client("b", "d3")
@@ -119,7 +119,7 @@ extension Scene {
         throw ErrorObject(.internalError)
       }
       #expect(result.room.participants.last?.metadata == .object(["view": expected]))
-      #expect(scene.core.state.rooms.subscriptions.isEmpty)
+      #expect(scene.core.rooms.table.subscriptions.isEmpty)
     }
   }
 
@@ -187,7 +187,7 @@ extension Scene {
     let scene = Scene()
     let (a, b) = (scene.client("a"), scene.client("b"))
     let call = try scene.talk(a, b).call
-    let participant = try #require(scene.core.state.rooms.seats[try scene.seat(b)]?.participant)
+    let participant = try #require(scene.core.rooms.table.seats[try scene.seat(b)]?.participant)
     let again = scene.stranger("b")
     guard case .success(.hello(let hello)) = scene.hello(again, token: b.token) else {
       throw ErrorObject(.internalError)
@@ -206,7 +206,7 @@ extension Scene {
     #expect(back.room.selfId == "\(participant)" && back.room.participants.count == 2)
     #expect(a.takeNames() == [.memberState, .participantUpdated], "the same participant")
     #expect(
-      scene.core.gauges.sessions == 2 && scene.core.state.rooms.seats.count == 2,
+      scene.core.gauges.sessions == 2 && scene.core.rooms.table.seats.count == 2,
       "nothing is left of the session before")
     try scene.mediaUp(again)
     scene.advance(.milliseconds(60_000))
@@ -381,14 +381,14 @@ extension Scene {
     #expect(scene.code(b, .call(.mediaChange(ask))) == nil)
     #expect(scene.code(a, .call(.mediaChange(MediaChangeParams(action: .accept)))) == nil)
     #expect(a.takeNames() == [.callMediaChangeRequested, .trackUnpublished, .callMediaChanged])
-    #expect(scene.core.state.rooms.tracks.count == 1)
+    #expect(scene.core.rooms.table.tracks.count == 1)
     #expect(throws: ErrorObject(.mediaNotAllowed)) { try scene.publish(b, ["1:video"]) }
     guard case .success(.ended(let over)) = scene.operate(.endCall(call.callId)) else {
       Issue.record("the operator's wish was refused")
       return
     }
     #expect(over.reason == .stopped && over.state == .ended)
-    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && scene.core.state.rooms.seats.isEmpty)
+    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && scene.core.rooms.table.seats.isEmpty)
   }
 
   @Test func lostMediaEndsTheLeg() throws {

@@ -36,7 +36,7 @@ import Testing
     _ = try scene.request(player, .view(.show(ViewShowParams(views: wishes)))).get()
     #expect(try offer(player).get() == .published(PublishResult(sdp: "answer to offer", tracks: [])))
     for (view, mid) in [(sound, "0"), (picture, "1")] {
-      let subscription = try #require(SubscriptionID(wire: view).flatMap { scene.core.state.rooms.subscriptions[$0] })
+      let subscription = try #require(SubscriptionID(wire: view).flatMap { scene.core.rooms.table.subscriptions[$0] })
       #expect(subscription.isAgreed && subscription.track.map { "\($0)" } == published[mid])
     }
     #expect(!player.take().contains { if case .pcOffer = $0 { true } else { false } })
@@ -48,7 +48,7 @@ import Testing
     let view = try #require(SubscriptionID(wire: try open(.video, player)))
     scene.negotiationError = ErrorObject(.noCommonCodec)
     #expect(throws: ErrorObject(.noCommonCodec)) { try offer(player).get() }
-    #expect(scene.core.state.rooms.subscriptions[view]?.isAgreed == false)
+    #expect(scene.core.rooms.table.subscriptions[view]?.isAgreed == false)
     scene.negotiationError = nil
     #expect((try? offer(player).get()) != nil)
   }
@@ -90,7 +90,7 @@ import Testing
       SubscriptionID(wire: sound).flatMap { scene.core.track(of: $0) }.map(\.description)
     }
     #expect(heard() == microphones[0], "nobody has spoken")
-    let room = try #require(scene.core.state.rooms.seats[try scene.seat(people[1])]).room
+    let room = try #require(scene.core.rooms.table.seats[try scene.seat(people[1])]).room
     scene.apply(.activeSpeakers(room, [SpeakerLevel(seat: try scene.seat(people[1]), level: 30)]))
     scene.advance(.seconds(2))
     #expect(heard() == microphones[1])

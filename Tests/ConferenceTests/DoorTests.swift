@@ -95,7 +95,7 @@ import Testing
     let now = here.scene.now.wallMilliseconds
     #expect(here.moderate(here.host, .ban, user: "B") { $0.until = now }?.data.field == "until")
     #expect(here.moderate(here.host, .ban, user: "H")?.data.reason == "self")
-    #expect(here.scene.core.state.bans.count == 0)
+    #expect(here.scene.core.rooms.bans.count == 0)
   }
 
   /// A room that is not configured goes with its last one: who was banned must not come back as its first.
@@ -323,7 +323,13 @@ import Testing
   @Test func aLobbyTakesSoManyAndNoMore() {
     var lobby = Lobby()
     func knocker(_ index: Int) -> Lobby.Knocker {
-      Lobby.Knocker(user: "u\(index)", session: SessionID(UInt64(index)), displayName: "")
+      var random = SplitMix64(seed: UInt64(index))
+      let id = SessionID(UInt64(index))
+      let identity = Identity(user: "u\(index)", device: nil, displayName: "", rights: .all, isVerified: false)
+      let member = MemberFacts(
+        id, Grants(identity: identity, granted: .all), [], Presence(isConnected: true, isOverdue: false),
+        ResumeToken(session: id, random: &random))
+      return Lobby.Knocker(member, displayName: "")
     }
     for index in 0..<Lobby.mostWaiting { lobby.knock(knocker(index)) }
     for index in 0...Lobby.mostDecided { lobby.decide("u\(index)", isAdmitted: true) }

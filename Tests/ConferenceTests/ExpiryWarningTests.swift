@@ -123,6 +123,6 @@ import Testing
     let (anna, _) = try scene.two()
     scene.advance(.seconds(200_000))
     #expect(!anna.takeNames().contains(.sessionExpiring))
-    #expect(scene.core.state.sessions.warnings.count == 0)
+    #expect(scene.core.sessions.table.warnings.count == 0)
   }
 }

@@ -84,8 +84,8 @@ import Testing
     #expect(here.moderate(here.a, .role, user: "b") { $0.role = .moderator } == nil)
     let next = restarted(here, keeping)
     let b = comesBack("b", here.id, next)
-    let key = try #require(next.core.state.rooms[named: "call:" + here.id])
-    next.core.state.rooms.update(key) { $0.moderation.setRole(.moderator, of: "b") }
+    let key = try #require(next.core.rooms.table[named: "call:" + here.id])
+    next.core.rooms.table.update(key) { $0.moderation.setRole(.moderator, of: "b") }
     #expect(kick("a", here.id, by: b, next)?.data.reason == "moderator")
     #expect(kick("c", here.id, by: b, next) == nil)
   }
@@ -124,7 +124,7 @@ import Testing
       #expect(here.scene.code(tablet, .call(.join(params))) == nil)
       let seat = try here.scene.seat(tablet)
       #expect(
-        (here.scene.core.state.rooms.seats[seat]?.metadata == ["on": "tablet"]) == isTaken, "hosts alone may write")
+        (here.scene.core.rooms.table.seats[seat]?.metadata == ["on": "tablet"]) == isTaken, "hosts alone may write")
     }
   }
 

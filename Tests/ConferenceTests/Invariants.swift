@@ -23,24 +23,24 @@ enum Invariants {
 
   /// What the doors were told is so: of all sessions, though it is told of those alone that something happened to.
   private static func checkWaiting(_ scene: Scene) {
-    for (connection, id) in scene.core.state.sessions.connections {
-      let isWaiting = scene.core.state.sessions[id]?.seat == nil && !scene.core.calls.concerns(id.device)
+    for (connection, id) in scene.core.sessions.table.connections {
+      let isWaiting = scene.core.sessions.table[id]?.seat == nil && !scene.core.calls.concerns(id.device)
       hold(scene.clients[connection].map { $0.isWaiting == isWaiting } ?? true, "who only waits is known to the door")
     }
   }
 
   private static func checkRooms(_ core: ConferenceCore) {
     hold(
-      core.state.rooms.all.values.reduce(0) { $0 + $1.members.count } == core.state.rooms.seats.count,
+      core.rooms.table.all.values.reduce(0) { $0 + $1.members.count } == core.rooms.table.seats.count,
       "count equals seats")
-    for (key, room) in core.state.rooms.all {
-      let players = room.members.count { core.state.rooms.seats[$0]?.isPlayer == true }
+    for (key, room) in core.rooms.table.all {
+      let players = room.members.count { core.rooms.table.seats[$0]?.isPlayer == true }
       hold(room.players == players, "those beside the seats are counted")
       hold(players <= room.rules.players ?? 0, "nor more of them than may be")
       hold(room.members.count - players <= room.rules.seats(room.effectiveMedia), "never over the cap")
       hold(room.isNamed || !room.members.isEmpty || core.isOfRunningCall(room.name), "an empty room vanishes")
-      hold(core.state.rooms.keys[room.name] == key)
-      let seats = room.members.compactMap { core.state.rooms.seats[$0] }
+      hold(core.rooms.table.keys[room.name] == key)
+      let seats = room.members.compactMap { core.rooms.table.seats[$0] }
       hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })
       hold(Set(seats.map(\.user)).count == seats.count, "a user sits once in a room")
       let isCall = room.name.hasPrefix(ProtocolLimits.callRoomPrefix)
@@ -52,13 +52,13 @@ enum Invariants {
       for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }
       checkDoor(of: room, seats, core)
       if room.media == .audio {
-        hold(seats.allSatisfy { $0.tracks.allSatisfy { core.state.rooms.tracks[$0]?.wire.kind == .audio } })
+        hold(seats.allSatisfy { $0.tracks.allSatisfy { core.rooms.table.tracks[$0]?.wire.kind == .audio } })
       }
     }
-    hold(core.state.rooms.keys.count == core.state.rooms.all.count)
-    checkNothingIsLeft(core.state.rooms)
+    hold(core.rooms.table.keys.count == core.rooms.table.all.count)
+    checkNothingIsLeft(core.rooms.table)
     // Else more sessions could be had than there may be: these do not count.
-    let sessions = core.state.sessions
+    let sessions = core.sessions.table
     hold(sessions.superseded.allSatisfy { sessions.all[$0] != nil }, "nobody is superseded who is gone")
   }
 
@@ -78,88 +78,104 @@ enum Invariants {
   /// Who waits can be told of it, and nobody is where they are not let in.
   private static func checkDoor(of room: Room, _ seats: [Seat], _ core: ConferenceCore) {
     for knocker in room.moderation.lobby.waiting {
-      let session = core.state.sessions[knocker.session]
-      hold(session?.knocksAt == room.name && session?.user == knocker.user, "who waits is there")
+      hold(core.sessions.table.facts(of: knocker.session).map(knocker.member.isSame) == true, "and of who waits")
+      let session = core.sessions.table[knocker.session]
+      hold(
+        core.rooms.table.stays[knocker.session]?.knocksAt == room.name && session?.user == knocker.user,
+        "who waits is there")
     }
     hold(room.keptPlaces.count <= room.rules.publishers ?? 0, "no more places are kept than there are")
     for seat in seats {
-      let held = core.state.rooms.tracks(of: seat.id).filter { Access.isHeld(seat, $0.wire.kind, core.state) }
+      let held = core.rooms.table.tracks(of: seat.id).filter { Access.isHeld(seat, $0.wire.kind, core.rooms) }
       hold(held.allSatisfy(\.wire.muted), "who may not unmute is muted")
     }
   }
 
   private static func checkLedger(_ core: ConferenceCore, _ ledger: Ledger) {
-    hold(Set(ledger.seats.keys) == Set(core.state.rooms.seats.keys))
-    hold(Set(ledger.tracks.keys) == Set(core.state.rooms.tracks.keys))
-    hold(Set(ledger.subscriptions.keys) == Set(core.state.rooms.subscriptions.keys))
-    for (id, seat) in core.state.rooms.seats {
+    hold(Set(ledger.seats.keys) == Set(core.rooms.table.seats.keys))
+    hold(Set(ledger.tracks.keys) == Set(core.rooms.table.tracks.keys))
+    hold(Set(ledger.subscriptions.keys) == Set(core.rooms.table.subscriptions.keys))
+    for (id, seat) in core.rooms.table.seats {
       hold(ledger.streams[id] ?? [] == seat.streams && seat.streams.count <= core.rules.maxStreams)
       let used =
-        core.state.rooms.tracks(of: id).map(\.connection)
-        + seat.views.compactMap { core.state.rooms.subscriptions[$0]?.connection }
+        core.rooms.table.tracks(of: id).map(\.connection)
+        + seat.views.compactMap { core.rooms.table.subscriptions[$0]?.connection }
       hold(used.allSatisfy { $0.pc != nil || seat.streams.contains($0) }, "what a stream carries ends with it")
       hold(seat.lostMedia.union(seat.failures.keys).allSatisfy { $0.pc != nil || seat.streams.contains($0) })
     }
-    hold(ledger.running == Set(core.state.rooms.subscriptions.values.filter(\.isAgreed).map(\.id)))
-    hold(ledger.muted == Set(core.state.rooms.tracks.values.filter(\.wire.muted).map(\.id)))
+    hold(ledger.running == Set(core.rooms.table.subscriptions.values.filter(\.isAgreed).map(\.id)))
+    hold(ledger.muted == Set(core.rooms.table.tracks.values.filter(\.wire.muted).map(\.id)))
     for (id, subscription) in ledger.subscriptions {
       hold(
-        core.state.rooms.subscriptions[id]?.track == subscription.track
-          && core.state.rooms.subscriptions[id]?.wish == subscription.wish)
+        core.rooms.table.subscriptions[id]?.track == subscription.track
+          && core.rooms.table.subscriptions[id]?.wish == subscription.wish)
     }
   }
 
   private static func checkSessions(_ core: ConferenceCore) {
-    for (connection, id) in core.state.sessions.connections {
-      hold(core.state.sessions.all[id]?.connection == connection)
+    for (connection, id) in core.sessions.table.connections {
+      hold(core.sessions.table.all[id]?.connection == connection)
     }
-    hold(core.state.sessions.connections.count == core.state.sessions.all.values.count { $0.connection != nil })
-    for (id, session) in core.state.sessions.all {
-      hold(core.state.sessions.users[session.user]?.contains(id) == true)
-      hold((core.state.sessions.proofs[id] != nil) == (session.identity.endsAt != nil), "a proof ends its session")
-      hold((core.state.sessions.graces[id] != nil) == (session.connection == nil), "a grace for each lost session")
+    hold(core.sessions.table.connections.count == core.sessions.table.all.values.count { $0.connection != nil })
+    for (id, session) in core.sessions.table.all {
+      hold(core.sessions.table.users[session.user]?.contains(id) == true)
+      hold((core.sessions.table.proofs[id] != nil) == (session.identity.endsAt != nil), "a proof ends its session")
+      hold((core.sessions.table.graces[id] != nil) == (session.connection == nil), "a grace for each lost session")
       hold(
-        (core.state.sessions.waiting[id] != nil) == waits(session, core),
+        (core.sessions.table.waiting[id] != nil) == waits(session, core),
         "who has neither socket nor seat may make space")
       hold(
-        !core.state.sessions.superseded.contains(id) || core.calls.hasLeg(id.device),
+        !core.sessions.table.superseded.contains(id) || core.calls.hasLeg(id.device),
         "who made way keeps a leg for the next")
-      if let seat = session.seat { hold(core.state.rooms.seats[seat]?.session == id) }
+      if let seat = session.seat { hold(core.rooms.table.seats[seat]?.session == id) }
     }
-    hold(core.state.sessions.proofs.count == core.state.sessions.all.values.count { $0.identity.endsAt != nil })
-    hold(core.state.sessions.waiting.count == core.state.sessions.all.values.count { waits($0, core) })
-    hold(core.state.sessions.superseded.count * 2 <= core.state.sessions.all.count, "each has a successor of its own")
-    hold(core.state.sessions.all.count - core.state.sessions.superseded.count <= core.rules.maxSessions)
-    for (id, seat) in core.state.rooms.seats {
-      hold(core.state.sessions.all[seat.session]?.seat == id, "one seat a session")
-      hold(core.state.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
-      let waits = seat.isMediaLost && core.state.sessions.all[seat.session]?.connection != nil
-      hold((core.state.rooms.mediaGraces[id] != nil) == waits)
+    hold(core.sessions.table.proofs.count == core.sessions.table.all.values.count { $0.identity.endsAt != nil })
+    hold(core.sessions.table.waiting.count == core.sessions.table.all.values.count { waits($0, core) })
+    hold(core.sessions.table.superseded.count * 2 <= core.sessions.table.all.count, "each has a successor of its own")
+    hold(core.sessions.table.all.count - core.sessions.table.superseded.count <= core.rules.maxSessions)
+    for (id, seat) in core.rooms.table.seats {
+      hold(core.sessions.table.all[seat.session]?.seat == id, "one seat a session")
+      hold(core.rooms.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
+      hold(core.sessions.table.facts(of: seat.session).map(seat.member.isSame) == true, "rooms know of it what is so")
+      let waits = seat.isMediaLost && core.sessions.table.all[seat.session]?.connection != nil
+      hold((core.rooms.table.mediaGraces[id] != nil) == waits)
     }
-    hold(core.state.sessions.users.values.reduce(0) { $0 + $1.count } == core.state.sessions.all.count)
-    hold((core.state.addressBans.nextEnd == nil) == (core.state.addressBans.count == 0), "each of these bans ends")
-    hold((core.state.revocations.nextEnd == nil) == (core.state.revocations.count == 0), "each of them is forgotten")
-    hold((core.state.narrowings.nextEnd == nil) == (core.state.narrowings.count == 0), "each of these, too")
-    for session in core.state.sessions.all.values { checkRights(session, core) }
+    hold(core.sessions.table.users.values.reduce(0) { $0 + $1.count } == core.sessions.table.all.count)
+    hold((core.rooms.addressBans.nextEnd == nil) == (core.rooms.addressBans.count == 0), "each of these bans ends")
+    hold(
+      (core.sessions.revocations.nextEnd == nil) == (core.sessions.revocations.count == 0), "each of them is forgotten")
+    hold((core.sessions.narrowings.nextEnd == nil) == (core.sessions.narrowings.count == 0), "each of these, too")
+    for session in core.sessions.table.all.values { checkRights(session, core) }
+    checkStays(core)
     hold(
       (core.nextDeadline == nil)
-        == (core.state.sessions.graces.count == 0 && core.state.sessions.proofs.count == 0
-          && core.state.rooms.mediaGraces.count == 0 && core.state.rooms.empties.count == 0
-          && core.state.addressBans.count == 0
-          && core.state.revocations.nextEnd == nil && core.state.narrowings.nextEnd == nil
-          && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
+        == (core.sessions.table.graces.count == 0 && core.sessions.table.proofs.count == 0
+          && core.rooms.table.mediaGraces.count == 0 && core.rooms.table.empties.count == 0
+          && core.rooms.addressBans.count == 0
+          && core.sessions.revocations.nextEnd == nil && core.sessions.narrowings.nextEnd == nil
+          && core.rooms.table.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
+  }
+
+  /// Rooms remember nobody who is gone, and sessions where they are.
+  private static func checkStays(_ core: ConferenceCore) {
+    let stays = core.rooms.table.stays
+    hold(stays.values.count { $0.seat != nil } == core.rooms.table.seats.count, "one stay for each seat")
+    for (id, stay) in stays {
+      hold(core.sessions.table[id] != nil, "nobody is remembered who is gone")
+      hold(core.sessions.table[id]?.seat == stay.seat, "sessions know where they sit")
+    }
   }
 
   /// Nobody has more than their token gives and operators have left, and their client knows.
   private static func checkRights(_ session: Session, _ core: ConferenceCore) {
-    let rights = core.state.rightsNow(of: session.id)
-    hold(rights.isSubset(of: session.identity.rights) && session.identity.rights.isSubset(of: session.granted))
-    hold(session.toldRights == rights, "the client knows what it may do")
+    let rights = core.sessions.table.rightsNow(of: session.id)
+    hold(rights.isSubset(of: session.identity.rights) && session.identity.rights.isSubset(of: session.grants.granted))
+    hold(session.grants.told == rights, "the client knows what it may do")
   }
 
   /// What is counted as people come and go is what there is.
   private static func checkShares(_ core: ConferenceCore) {
-    let (sessions, rooms) = (core.state.sessions, core.state.rooms)
+    let (sessions, rooms) = (core.sessions.table, core.rooms.table)
     // Looking costs time, and most scenes have nobody who counts.
     guard sessions.all.values.contains(where: { $0.identity.isVerified || $0.identity.network != nil }) else { return }
     for network in Set(sessions.all.values.compactMap(\.identity.network)) {
@@ -186,56 +202,56 @@ enum Invariants {
   }
 
   private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {
-    let keepsLeg = session.predecessor.map { core.state.sessions.superseded.contains($0) } ?? false
+    let keepsLeg = session.predecessor.map { core.sessions.table.superseded.contains($0) } ?? false
     return session.connection == nil && session.seat == nil && !keepsLeg
   }
 
   private static func checkSubscriptions(_ core: ConferenceCore) {
-    let views = core.state.rooms.subscriptions.values.filter { $0.view != nil }
+    let views = core.rooms.table.subscriptions.values.filter { $0.view != nil }
     for view in views { check(view, core) }
-    for (id, subscription) in core.state.rooms.subscriptions where subscription.view == nil {
-      let seat = core.state.rooms.seats[subscription.seat]
+    for (id, subscription) in core.rooms.table.subscriptions where subscription.view == nil {
+      let seat = core.rooms.table.seats[subscription.seat]
       guard let name = subscription.track else {
         hold(false, "a subscription has a track")
         continue
       }
-      let track = core.state.rooms.tracks[name]
+      let track = core.rooms.table.tracks[name]
       hold(
-        subscription.wish.isLeftOut == LastN.leavesOut(name, for: subscription, core.state.rooms),
+        subscription.wish.isLeftOut == LastN.leavesOut(name, for: subscription, core.rooms.table),
         "what the room leaves out, and nothing else")
-      hold(seat?.subscriptions[name] == id && core.state.rooms.subscribers(of: name).contains(id))
-      hold(track.flatMap { core.state.rooms.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
+      hold(seat?.subscriptions[name] == id && core.rooms.table.subscribers(of: name).contains(id))
+      hold(track.flatMap { core.rooms.table.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
     }
-    let ordinary = core.state.rooms.subscriptions.count - views.count
-    hold(ordinary == core.state.rooms.seats.values.reduce(0) { $0 + $1.subscriptions.count })
-    hold(views.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.views.count })
+    let ordinary = core.rooms.table.subscriptions.count - views.count
+    hold(ordinary == core.rooms.table.seats.values.reduce(0) { $0 + $1.subscriptions.count })
+    hold(views.count == core.rooms.table.seats.values.reduce(0) { $0 + $1.views.count })
     hold(
       ordinary
-        == core.state.rooms.tracks.keys.reduce(0) { $0 + core.state.rooms.subscribers(of: $1).count })
-    hold(core.state.rooms.tracks.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.tracks.count })
+        == core.rooms.table.tracks.keys.reduce(0) { $0 + core.rooms.table.subscribers(of: $1).count })
+    hold(core.rooms.table.tracks.count == core.rooms.table.seats.values.reduce(0) { $0 + $1.tracks.count })
   }
 
   private static func check(_ view: Subscription, _ core: ConferenceCore) {
-    let seat = core.state.rooms.seats[view.seat]
+    let seat = core.rooms.table.seats[view.seat]
     hold(seat?.views.contains(view.id) == true && (seat?.views.count ?? 0) <= core.rules.maxViews)
     guard let name = view.track else { return hold(view.view?.isTold == true, "nothing needs no picture") }
-    let track = core.state.rooms.tracks[name]
-    hold(track?.wire.kind == view.view?.kind && core.state.rooms.viewers(of: name).contains(view.id))
-    hold(track.flatMap { core.state.rooms.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
+    let track = core.rooms.table.tracks[name]
+    hold(track?.wire.kind == view.view?.kind && core.rooms.table.viewers(of: name).contains(view.id))
+    hold(track.flatMap { core.rooms.table.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
     let hasPicture = track?.wire.muted == false && !view.wish.sendsNothing && !view.isHeldBack
     hold(view.view?.isTold == true || hasPicture, "who waits for a picture may get one")
     guard view.view?.follows == true else { return }
-    let others = (seat?.views ?? []).filter { $0 != view.id }.compactMap { core.state.rooms.subscriptions[$0] }
+    let others = (seat?.views ?? []).filter { $0 != view.id }.compactMap { core.rooms.table.subscriptions[$0] }
     hold(!others.contains { $0.view?.follows == true && $0.track == name }, "nobody is followed twice")
   }
 
   /// A connected client's view, made of its snapshot and the events since, is the core's.
   private static func checkBelief(of client: Client, _ core: ConferenceCore) {
     guard client.closed == nil,
-      let session = core.state.sessions.connections[client.connection].flatMap({ core.state.sessions.all[$0] })
+      let session = core.sessions.table.connections[client.connection].flatMap({ core.sessions.table.all[$0] })
     else { return }
     hold(session.log.seq == client.lastSeq, "\(client.user)/\(client.device) has heard everything")
-    let truth = session.seat.flatMap { core.state.snapshot($0, at: 0) }
+    let truth = session.seat.flatMap { core.rooms.snapshot($0, at: 0) }
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }
@@ -259,9 +275,19 @@ enum Invariants {
 extension Invariants {
   /// A seat in a call's room is a leg, and the other way round.
   static func checkCalls(_ core: ConferenceCore) {
-    let seated = core.state.rooms.seats.values.filter { core.state.isInCall($0) }
-    let legs = core.state.sessions.all.keys.filter { core.calls.hasLeg($0.device) }
+    let seated = core.rooms.table.seats.values.filter { core.rooms.isInCall($0) }
+    let legs = core.sessions.table.all.keys.filter { core.calls.hasLeg($0.device) }
     guard Set(seated.map(\.session)) != Set(legs) else { return }
     Issue.record("seats in calls are not the legs")
+  }
+}
+
+extension MemberFacts {
+  /// Whether rooms and the session say the same.
+  fileprivate func isSame(as other: MemberFacts) -> Bool {
+    let (ours, theirs) = (presence, other.presence)
+    return session == other.session && identity == other.identity && roomRights == other.roomRights
+      && capabilities == other.capabilities && ours.isConnected == theirs.isConnected
+      && ours.reachedFrom == theirs.reachedFrom && ours.isOverdue == theirs.isOverdue && ours.lostAt == theirs.lostAt
   }
 }

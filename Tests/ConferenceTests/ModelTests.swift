@@ -22,10 +22,10 @@ import Testing
     model.everybodyLeaves()
     let core = model.scene.core
     #expect(
-      core.state.sessions.all.isEmpty && core.state.rooms.seats.isEmpty && core.state.rooms.tracks.isEmpty
-        && core.state.rooms.subscriptions.isEmpty)
-    #expect(core.state.sessions.users.isEmpty && core.state.sessions.connections.isEmpty && core.nextDeadline == nil)
-    #expect(core.state.rooms.all.count == core.rules.rooms.count && core.gauges == ConferenceGauges())
+      core.sessions.table.all.isEmpty && core.rooms.table.seats.isEmpty && core.rooms.table.tracks.isEmpty
+        && core.rooms.table.subscriptions.isEmpty)
+    #expect(core.sessions.table.users.isEmpty && core.sessions.table.connections.isEmpty && core.nextDeadline == nil)
+    #expect(core.rooms.table.all.count == core.rules.rooms.count && core.gauges == ConferenceGauges())
   }
 
   @Test func theSameSeedGivesTheSameConference() {
@@ -103,7 +103,7 @@ private final class Model {
     let user = "u\(Int.random(in: 0..<20, using: &random))"
     let client = scene.stranger(user, "d\(Int.random(in: 0..<3, using: &random))")
     let holder = (clients + lost).first { $0.user == user && $0.device == client.device }
-    let isHeld = scene.core.state.sessions.all.values.contains { $0.user == user && $0.deviceId == client.device }
+    let isHeld = scene.core.sessions.table.all.values.contains { $0.user == user && $0.deviceId == client.device }
     let shown = Bool.random(using: &random) ? holder?.token : nil
     switch scene.hello(client, token: shown) {
     case .success:
@@ -199,14 +199,14 @@ private final class Model {
       case 1, 2: .track(.mute(params))
       default: .track(.unmute(params))
       }
-    let isMine = scene.core.state.rooms.tracks[track]?.seat == scene.core.seat(of: client.connection)
+    let isMine = scene.core.rooms.table.tracks[track]?.seat == scene.core.seat(of: client.connection)
     let code = scene.code(client, request)
     if isMine { #expect(code == nil) } else { #expect(code != nil) }
   }
 
   private func subscriptions() {
     guard let client = anybody() else { return }
-    let mine = scene.core.state.rooms.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
+    let mine = scene.core.rooms.table.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
       .map(\.id).sorted()
     let some = mine.randomElement(using: &random)?.description ?? "s1"
     switch Int.random(in: 0..<6, using: &random) {
@@ -235,7 +235,7 @@ private final class Model {
   /// Views that are opened and shown this and that; they show nothing that the room does not have.
   private func views() {
     guard let client = anybody() else { return }
-    let seat = scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0] }
+    let seat = scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0] }
     guard let mine = seat?.views, !mine.isEmpty, Bool.random(using: &random) else {
       _ = scene.code(client, .view(.open(ViewOpenParams(count: .random(in: 1...4, using: &random)))))
       return
@@ -246,7 +246,7 @@ private final class Model {
       return ViewWish(subscriptionId: view.description, trackId: track, follow: follow)
     }
     _ = scene.code(client, .view(.show(ViewShowParams(views: wishes))))
-    guard let view = mine.randomElement(using: &random).flatMap({ scene.core.state.rooms.subscriptions[$0] }) else {
+    guard let view = mine.randomElement(using: &random).flatMap({ scene.core.rooms.table.subscriptions[$0] }) else {
       return
     }
     switch Int.random(in: 0..<4, using: &random) {
@@ -261,10 +261,10 @@ private final class Model {
   private func streams() {
     guard let client = clients.randomElement(using: &outside) else { return }
     let stream = MediaConnectionID(.random(in: 2...5, using: &outside))
-    let seats = scene.core.state.rooms.seats
+    let seats = scene.core.rooms.table.seats
     let room = scene.core.seat(of: client.connection).flatMap { seats[$0]?.room }
     // Mostly of the same room, and now and then one's own.
-    let there = scene.core.state.rooms.tracks.filter { seats[$0.value.seat]?.room == room }.keys.sorted()
+    let there = scene.core.rooms.table.tracks.filter { seats[$0.value.seat]?.room == room }.keys.sorted()
     let tracks = (0..<2).compactMap { _ in there.randomElement(using: &outside)?.description }
     if Int.random(in: 0..<10, using: &outside) == 0 { scene.negotiationError = ErrorObject(.noCommonCodec) }
     switch Int.random(in: 0..<8, using: &outside) {
@@ -283,7 +283,7 @@ private final class Model {
     case 5: scene.apply(.stream(client.connection, client.makeID(), .show(stream, tracks: tracks)))
     case 6:
       guard let seat = scene.core.seat(of: client.connection),
-        scene.core.state.rooms.seats[seat]?.streams.contains(stream) == true
+        scene.core.rooms.table.seats[seat]?.streams.contains(stream) == true
       else { break }
       let changes: [MediaChange] = [.connected, .lost, .recovered, .failed(.ice, reason: "x", isFinal: true)]
       scene.apply(.media(seat, stream, changes.randomElement(using: &outside) ?? .lost))
@@ -299,11 +299,11 @@ private final class Model {
   }
 
   private func media() {
-    guard let seat = scene.core.state.rooms.seats.keys.sorted().randomElement(using: &random) else { return }
+    guard let seat = scene.core.rooms.table.seats.keys.sorted().randomElement(using: &random) else { return }
     let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x", isFinal: false)]
     let connection = Bool.random(using: &random) ? MediaConnectionID.publish : .subscribe
     scene.apply(.media(seat, connection, changes.randomElement(using: &random) ?? .lost))
-    if let room = scene.core.state.rooms.seats[seat]?.room {
+    if let room = scene.core.rooms.table.seats[seat]?.room {
       scene.apply(
         .activeSpeakers(room, [SpeakerLevel(seat: seat, level: 200), SpeakerLevel(seat: SeatID(1), level: 0)]))
     }
@@ -360,8 +360,8 @@ private final class Model {
   private func anybody() -> Client? { clients.randomElement(using: &random) }
 
   private func anyTrack(for client: Client) -> TrackID? {
-    let own = scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0]?.tracks } ?? []
-    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.state.rooms.tracks.keys.sorted() : own
+    let own = scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0]?.tracks } ?? []
+    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.rooms.table.tracks.keys.sorted() : own
     return any.randomElement(using: &random)
   }
 }

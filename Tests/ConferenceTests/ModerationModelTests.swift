@@ -87,16 +87,16 @@ private struct Crowd {
 
   /// Whether an address keeps somebody out who is not in the room, and whom nobody has let in by name.
   private func isKeptOut(_ client: Client, _ room: String) -> Bool {
-    let state = scene.core.state
-    guard let session = state.sessions[on: client.connection].flatMap({ state.sessions[$0] }),
+    let (sessions, rooms) = (scene.core.sessions.table, scene.core.rooms)
+    guard let session = sessions[on: client.connection].flatMap({ sessions.facts(of: $0) }),
       let network = session.identity.network?.range, !session.mayModerate(room)
     else { return false }
-    let key = state.rooms[named: room]
-    let moderation = key.flatMap { state.rooms[$0]?.moderation }
-    let isThere = key.map { state.rooms.seat(ofUser: client.user, in: $0) != nil } ?? false
+    let key = rooms.table[named: room]
+    let moderation = key.flatMap { rooms.table[$0]?.moderation }
+    let isThere = key.map { rooms.table.seat(ofUser: client.user, in: $0) != nil } ?? false
     let isKnown = moderation?.roles[client.user] != nil || moderation?.lobby.isAdmitted(client.user) == true
     return !isThere && !isKnown
-      && state.addressBans.bans(in: room, at: scene.now.wallMilliseconds)
+      && rooms.addressBans.bans(in: room, at: scene.now.wallMilliseconds)
         .contains { $0.subject.address == network }
   }
 
@@ -125,7 +125,7 @@ private struct Crowd {
   }
 
   private mutating func mute(_ client: Client) {
-    let seat = scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0] }
+    let seat = scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0] }
     guard let track = seat?.tracks.randomElement(using: &random) else { return }
     let params = TrackParams(trackId: "\(track)")
     scene.request(client, .track(Bool.random(using: &random) ? .mute(params) : .unmute(params)))
@@ -133,11 +133,11 @@ private struct Crowd {
 
   /// Who has the grant is let in all the same.
   private func checkBans() {
-    let state = scene.core.state
-    for seat in state.rooms.seats.values {
-      let room = state.rooms.name(of: seat.room)
-      guard let ban = state.bans.ban(of: seat.user, in: room, at: scene.now.wallMilliseconds) else { continue }
-      #expect(state.sessions[seat.session]?.mayModerate(room) == true, "\(ban) and yet there")
+    let rooms = scene.core.rooms
+    for seat in rooms.table.seats.values {
+      let room = rooms.table.name(of: seat.room)
+      guard let ban = rooms.bans.ban(of: seat.user, in: room, at: scene.now.wallMilliseconds) else { continue }
+      #expect(seat.member.mayModerate(room), "\(ban) and yet there")
     }
   }
 }

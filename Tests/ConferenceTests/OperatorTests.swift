@@ -39,7 +39,7 @@ import Testing
     }
     #expect(left.user == "b" && left.reason == .removed)
     #expect(b.take() == [.roomClosed(RoomClosed(room: "demo", reason: .removed))])
-    #expect(scene.counters[.left(.removed)] == 1 && scene.core.state.rooms.tracks.isEmpty)
+    #expect(scene.counters[.left(.removed)] == 1 && scene.core.rooms.table.tracks.isEmpty)
     let refusal = try #require(scene.refusal(b, .chat(.send(ChatSendParams(room: "demo", text: "?")))))
     #expect(refusal.code == .roomClosed && refusal.data.reason == "removed")
     for user in ["b", "nobody"] {
@@ -294,6 +294,6 @@ import Testing
     #expect(over.call.members.first { $0.user == "a" }?.state == .removed)
     guard case .failure(let error) = scene.operate(.endCall(id)) else { throw ErrorObject(.internalError) }
     #expect(error.code == .callEnded && error.data.reason == "removed")
-    #expect(scene.core.state.rooms.seats.isEmpty && scene.core.calls.count == 0)
+    #expect(scene.core.rooms.table.seats.isEmpty && scene.core.calls.count == 0)
   }
 }

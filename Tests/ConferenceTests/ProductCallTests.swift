@@ -214,7 +214,7 @@ extension Client {
     #expect(names == (kind == .group ? [.callIncoming] : [.callIncoming, .callStopped, .callRecord]))
     guard kind == .group else { return }
     #expect(try start(scene, c, CallStartParams(to: ["a"], kind: back, media: .audio)).glare == true)
-    #expect(scene.core.calls.count == 1 && scene.core.state.rooms.seats.count == 3)
+    #expect(scene.core.calls.count == 1 && scene.core.rooms.table.seats.count == 3)
   }
 
   @Test func aStartThatNamesMoreIsACallOfItsOwn() throws {

@@ -44,8 +44,8 @@ struct RoomListTests {
     let scene = Scene()
     let anna = scene.client("anna")
     let list = {
-      let session = scene.core.state.sessions[on: anna.connection].flatMap { scene.core.state.sessions[$0] }
-      return scene.core.state.rooms.list(RoomListParams(), for: session).rooms.map(\.name)
+      let session = scene.core.sessions.table[on: anna.connection].flatMap { scene.core.sessions.table.facts(of: $0) }
+      return scene.core.rooms.table.list(RoomListParams(), for: session).rooms.map(\.name)
     }
     let before = list()
     _ = try scene.join(anna, "kitchen").get()

@@ -31,7 +31,7 @@ import Testing
     let scene = Scene()
     let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
     _ = try scene.join(a).get()
-    let demo = try #require(scene.core.state.rooms.keys["demo"])
+    let demo = try #require(scene.core.rooms.table.keys["demo"])
     scene.apply(.mediaLoad(MediaLoad(fullRooms: [demo])))
     #expect(scene.join(b) == .failure(ErrorObject(.overloaded)))
     #expect(throws: Never.self) { try scene.join(b, "elsewhere").get() }
@@ -224,13 +224,13 @@ import Testing
     let seat = try scene.seat(a)
     let third = MediaConnectionID(7)
     try scene.publish(b, ["0:audio"])
-    let track = try #require(scene.core.state.rooms.tracks.keys.first)
+    let track = try #require(scene.core.rooms.table.tracks.keys.first)
     let id = a.makeID()
     scene.apply(.stream(a.connection, id, .play(third, tracks: ["\(track)"], lines: [.audio], sdp: "offer")))
     _ = try #require(a.replies[id]?.last).get()
     _ = (a.take(), b.take())
     scene.apply(.media(seat, third, .failed(.dtls, reason: "No key.", isFinal: true)))
-    let seatState = try #require(scene.core.state.rooms.seats[seat])
+    let seatState = try #require(scene.core.rooms.table.seats[seat])
     #expect(Array(seatState.failures.keys) == [third])
     #expect(scene.counters[.mediaFailed(nil)] == 1 && scene.log.last?.fields.contains { $0.value == "7" } == true)
     #expect(a.take().isEmpty, "the room protocol has no name for it")
@@ -242,7 +242,7 @@ import Testing
     #expect(b.takeNames() == [.participantReconnecting], "the third is still lost")
     scene.apply(.media(seat, third, .ended))
     #expect(b.takeNames() == [.participantReconnected])
-    #expect(scene.core.state.rooms.seats[seat]?.failures.isEmpty == true)
+    #expect(scene.core.rooms.table.seats[seat]?.failures.isEmpty == true)
   }
 
   @Test func failedMediaIsToldToItsOwner() throws {
@@ -289,7 +289,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     let snapshot = try scene.join(a).get()
     _ = try scene.join(b, "x").get()
-    let room = try #require(scene.core.state.rooms.keys["demo"])
+    let room = try #require(scene.core.rooms.table.keys["demo"])
     scene.apply(
       .activeSpeakers(
         room,

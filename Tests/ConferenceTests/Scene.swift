@@ -236,16 +236,16 @@ final class Scene {
 
   /// What a seat is to be sent on a connection and has not accepted yet.
   private func waiting(for seat: SeatID, on connection: MediaConnectionID) -> [SubscriptionID] {
-    core.state.rooms.subscriptions.values
+    core.rooms.table.subscriptions.values
       .filter { $0.seat == seat && $0.connection == connection && !$0.isAgreed }.map(\.id).sorted()
   }
 
   /// What is on offer to a seat and not accepted yet.
   private func lines(offeredTo seat: SeatID) -> [SubscriptionID] {
-    let offer = core.state.rooms.seats[seat]?.outstandingOffer
+    let offer = core.rooms.table.seats[seat]?.outstandingOffer
     let names = (offer?.tracks.map(\.subscriptionId) ?? []) + (offer?.views?.map(\.subscriptionId) ?? [])
     return names.compactMap { SubscriptionID(wire: $0) }
-      .filter { core.state.rooms.subscriptions[$0]?.isAgreed == false }
+      .filter { core.rooms.table.subscriptions[$0]?.isAgreed == false }
   }
 
   private func deliver(_ message: EventMessage, to connection: ConnectionID) {

@@ -155,19 +155,19 @@ import Testing
     }
     /// Whether a resume could repeat what they were told after so many events.
     func keeps(_ client: Client, after seq: Int) -> Bool {
-      let id = scene.core.state.sessions[on: client.connection]
-      return id.flatMap { scene.core.state.sessions[$0]?.log.events(after: seq) } != nil
+      let id = scene.core.sessions.table[on: client.connection]
+      return id.flatMap { scene.core.sessions.table[$0]?.log.events(after: seq) } != nil
     }
     let (startOfA, startOfB) = (a.lastSeq, b.lastSeq)
     write(to: "A")
     for _ in 0..<3 { write(to: "B") }
-    let before = scene.core.state.sessions.keptBytes[here]
+    let before = scene.core.sessions.table.keptBytes[here]
     #expect((16_000...20_000).contains(before) && keeps(a, after: startOfA) && keeps(b, after: startOfB))
     write(to: "B")
-    #expect(scene.core.state.sessions.keptBytes[here] == before, "the oldest of B's own has made space")
+    #expect(scene.core.sessions.table.keptBytes[here] == before, "the oldest of B's own has made space")
     #expect(keeps(a, after: startOfA) && !keeps(b, after: startOfB) && keeps(b, after: startOfB + 1))
     for client in [a, b] { scene.request(client, .session(.bye)) }
-    #expect(scene.core.state.sessions.keptBytes[here] == 0)
+    #expect(scene.core.sessions.table.keptBytes[here] == 0)
   }
 
   // MARK: - Rooms
@@ -177,7 +177,7 @@ import Testing
     let clients = (0..<4).map { scene.client("A", "d\($0)") }
     for (client, room) in zip(clients, ["r0", "r1"]) { _ = try scene.join(client, room).get() }
     let error = refusal(scene.join(clients[2], "r2"))
-    #expect(isShare(error, "rooms_per_user", 2) && scene.core.state.rooms[named: "r2"] == nil)
+    #expect(isShare(error, "rooms_per_user", 2) && scene.core.rooms.table[named: "r2"] == nil)
     #expect(scene.counters[.joinRefused(.overloaded)] == 1)
     // A configured one is no room of theirs, and neither is one where others are.
     _ = try scene.join(clients[2], "demo").get()
@@ -186,7 +186,7 @@ import Testing
     _ = try scene.join(clients[3], "theirs").get()
     // Who leaves a room for another, with nobody else in it, has no more than before.
     _ = try scene.join(clients[0], "r3").get()
-    #expect(scene.core.state.rooms[named: "r0"] == nil)
+    #expect(scene.core.rooms.table[named: "r0"] == nil)
     // A device takes over in its place.
     let heir = scene.client("A", "d4")
     _ = try scene.join(heir, "r3") { $0.takeover = true }.get()
@@ -215,14 +215,14 @@ import Testing
     #expect(refusal(scene.join(third, "r2")) != nil)
     // The guest leaves: A has one more than may be, and nobody is put out.
     scene.request(guest, .room(.leave(RoomParams(room: "r0"))))
-    #expect(scene.core.state.rooms.shares.count(of: "A") == 2)
+    #expect(scene.core.rooms.table.shares.count(of: "A") == 2)
     #expect(scene.core.seat(of: first.connection) != nil && scene.core.seat(of: second.connection) != nil)
     scene.request(first, .room(.leave(RoomParams(room: "r0"))))
     #expect(refusal(scene.join(third, "r2")) != nil)
     // Gone to the last of them, in the other order: who stays behind holds it.
     _ = try scene.join(guest, "r1").get()
     scene.request(second, .room(.leave(RoomParams(room: "r1"))))
-    #expect(scene.core.state.rooms.shares.count(of: "A") == 0 && scene.core.state.rooms.shares.count(of: "B") == 1)
+    #expect(scene.core.rooms.table.shares.count(of: "A") == 0 && scene.core.rooms.table.shares.count(of: "B") == 1)
     _ = try scene.join(third, "r2").get()
   }
 
@@ -269,7 +269,7 @@ import Testing
     _ = try scene.join(other, "r0").get()
     _ = try scene.join(clients[3], "r2").get()
     scene.request(other, .room(.leave(RoomParams(room: "r0"))))
-    #expect(scene.core.state.rooms.shares.count(of: PeerNetwork(SocketAddress(v4: Self.here, port: 9))) == 3)
+    #expect(scene.core.rooms.table.shares.count(of: PeerNetwork(SocketAddress(v4: Self.here, port: 9))) == 3)
   }
 
   /// Where nobody knows where somebody comes from, and nobody has proved their name, nothing counts.

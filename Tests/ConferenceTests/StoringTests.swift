@@ -165,7 +165,7 @@ import Testing
     #expect(result.room.chat.map(\.text) == ["hello"])
     _ = next.request(later, .call(.hangup(CallHangupParams(callId: started.call.callId))))
     #expect(next.stores.flatMap(\.1).contains(.forgetRoom(started.call.room)), "with the call it is forgotten")
-    #expect(next.core.state.rooms.keys[started.call.room] == nil)
+    #expect(next.core.rooms.table.keys[started.call.room] == nil)
   }
 
   private func stored(_ number: UInt64, _ room: String) -> StoredMessage {

@@ -37,7 +37,7 @@ import Testing
   }
 
   private var mediaOf: (Client) -> Seat? {
-    { [scene] client in scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0] } }
+    { [scene] client in scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0] } }
   }
 
   @Test func eachStreamHasItsOwnConnectionAndLines() throws {
@@ -48,7 +48,7 @@ import Testing
     #expect(ben.takeNames() == [.trackPublished, .trackPublished, .trackPublished, .trackPublished])
     _ = try ask(anna, .close(first)).get()
     #expect(ben.takeNames() == [.trackUnpublished, .trackUnpublished])
-    let left = scene.core.state.rooms.tracks.keys.map { "\($0)" }
+    let left = scene.core.rooms.table.tracks.keys.map { "\($0)" }
     #expect(Set(left) == Set(two), "the other goes on")
     #expect(mediaOf(anna)?.streams == [second])
     _ = try ask(anna, .close(first)).get()
@@ -63,16 +63,16 @@ import Testing
       let reply = try ask(ben, .play(stream, tracks: tracks, lines: [.audio, .video], sdp: "o")).get()
       #expect(reply == .published(PublishResult(sdp: "answer to o", tracks: [])))
     }
-    let views = scene.core.state.rooms.subscriptions.values.filter { $0.view != nil }
+    let views = scene.core.rooms.table.subscriptions.values.filter { $0.view != nil }
     #expect(views.count == 4 && views.allSatisfy { $0.isAgreed && $0.track != nil }, "the same, twice")
     #expect(Set(views.map(\.connection)) == [first, second])
     _ = try ask(ben, .show(first, tracks: [tracks[0]])).get()
-    let shown = scene.core.state.rooms.subscriptions.values.filter { $0.connection == first }.compactMap(\.track)
+    let shown = scene.core.rooms.table.subscriptions.values.filter { $0.connection == first }.compactMap(\.track)
     #expect(shown.map { "\($0)" } == [tracks[0]])
     _ = try ask(ben, .close(first)).get()
-    #expect(scene.core.state.rooms.subscriptions.values.allSatisfy { $0.connection == second })
+    #expect(scene.core.rooms.table.subscriptions.values.allSatisfy { $0.connection == second })
     #expect(scene.code(ben, .room(.leave(RoomParams(room: "x")))) == nil)
-    #expect(scene.core.state.rooms.subscriptions.isEmpty)
+    #expect(scene.core.rooms.table.subscriptions.isEmpty)
   }
 
   @Test func whatIsRefusedLeavesNoConnection() throws {

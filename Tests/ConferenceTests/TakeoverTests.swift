@@ -198,7 +198,7 @@ import Testing
     home.scene.apply(.request(other.connection, id, .room(.join(RoomJoinParams(room: "demo", takeover: true)))))
     #expect(other.replies[id] == nil && home.scene.silenceQuestions == 1)
     _ = home.scene.resume(home.anna)
-    let key = RequestKey(session: try #require(home.scene.core.state.sessions[on: other.connection]), id: id)
+    let key = RequestKey(session: try #require(home.scene.core.sessions.table[on: other.connection]), id: id)
     home.scene.apply(.silence(.request(key), .seconds(6)))
     guard case .failure(let error)? = other.replies[id]?.last else { return #expect(Bool(false), "a refusal") }
     #expect(error.data.reason == "resume_token" && error.data.retryable)
@@ -253,8 +253,8 @@ import Testing
     #expect(again.replies[.number(1)] == nil && again.replies[.number(2)]?.count == 1)
     home.scene.cut(again)
     home.scene.apply(.silence(.hello(again.connection), .seconds(60)))
-    #expect(home.scene.core.state.sessions[on: again.connection] == nil && home.scene.core.takeovers.isEmpty)
-    #expect(home.scene.core.state.sessions.of("anna").count == 1)
+    #expect(home.scene.core.sessions.table[on: again.connection] == nil && home.scene.core.takeovers.isEmpty)
+    #expect(home.scene.core.sessions.table.of("anna").count == 1)
   }
 
   // MARK: - Calls

@@ -24,7 +24,7 @@ import Testing
         try #require(TrackID(wire: try scene.publish(person, ["0:video", "1:audio"])["0"] ?? ""))
       }
       let seat = try scene.seat(people[0])
-      views = try #require(scene.core.state.rooms.seats[seat]).views
+      views = try #require(scene.core.rooms.table.seats[seat]).views
       let lines = views.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
       scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: lines)))
       scene.request(people[0], .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "answer"))))
@@ -44,7 +44,7 @@ import Testing
 
     /// These speak, the loudest first, for so long.
     func speak(_ people: [Int], for time: TimeDelta) throws {
-      let seat = try #require(scene.core.state.rooms.seats[try scene.seat(me)])
+      let seat = try #require(scene.core.rooms.table.seats[try scene.seat(me)])
       let levels = try people.map { SpeakerLevel(seat: try scene.seat(self.people[$0]), level: 30) }
       scene.apply(.activeSpeakers(seat.room, levels))
       scene.advance(time)
@@ -63,13 +63,13 @@ import Testing
 
   @Test func whoHasViewsGetsSoundAlone() throws {
     let table = try Table()
-    let seat = try #require(table.scene.core.state.rooms.seats[try table.scene.seat(table.me)])
-    let kinds = seat.subscriptions.keys.map { table.scene.core.state.rooms.tracks[$0]?.wire.kind }
+    let seat = try #require(table.scene.core.rooms.table.seats[try table.scene.seat(table.me)])
+    let kinds = seat.subscriptions.keys.map { table.scene.core.rooms.table.tracks[$0]?.wire.kind }
     #expect(kinds == [.audio, .audio, .audio, .audio])
-    let other = try #require(table.scene.core.state.rooms.seats[try table.scene.seat(table.people[1])])
+    let other = try #require(table.scene.core.rooms.table.seats[try table.scene.seat(table.people[1])])
     #expect(other.subscriptions.count == 6 && other.views.isEmpty, "the others get all as before")
-    #expect(table.scene.core.state.snapshot(seat.id, at: 0)?.views == table.views.map(\.description))
-    #expect(table.scene.core.state.snapshot(other.id, at: 0)?.views == nil)
+    #expect(table.scene.core.rooms.snapshot(seat.id, at: 0)?.views == table.views.map(\.description))
+    #expect(table.scene.core.rooms.snapshot(other.id, at: 0)?.views == nil)
   }
 
   @Test func aViewTellsWithItsFirstPicture() throws {
@@ -79,7 +79,7 @@ import Testing
     #expect(table.told().isEmpty, "not before there is a picture")
     try table.started(0, timestamp: 7)
     try table.started(0, timestamp: 9)
-    let participant = table.scene.core.state.rooms.seats[try table.scene.seat(table.people[2])]?.participant
+    let participant = table.scene.core.rooms.table.seats[try table.scene.seat(table.people[2])]?.participant
     #expect(
       table.told() == [
         ViewChanged(
@@ -129,7 +129,7 @@ import Testing
     let table = try Table(publishers: 2)
     let (me, scene) = (table.me, table.scene)
     let own = try scene.publish(me, ["0:video"])["0"]
-    let sound = scene.core.state.rooms.tracks.values.first { $0.wire.kind == .audio }?.id.description
+    let sound = scene.core.rooms.table.tracks.values.first { $0.wire.kind == .audio }?.id.description
     func show(_ view: String, _ track: String?) -> ErrorCode? {
       scene.code(me, .view(.show(ViewShowParams(views: [ViewWish(subscriptionId: view, trackId: track)]))))
     }
@@ -137,7 +137,7 @@ import Testing
     #expect(
       show(view, own) == .forbidden && show(view, sound) == .invalidParams && show(view, "t999") == .trackNotFound)
     #expect(show("s999", nil) == .notSubscribed)
-    let audio = scene.core.state.rooms.seats[try scene.seat(me)]?.subscriptions.values.first?.description ?? ""
+    let audio = scene.core.rooms.table.seats[try scene.seat(me)]?.subscriptions.values.first?.description ?? ""
     #expect(show(audio, nil) == .notSubscribed, "a subscription to one track is no view")
     #expect(scene.code(me, .subscription(.swap(SwapParams(a: view, b: table.views[1].description)))) == .invalidParams)
     #expect(scene.code(me, .view(.open(ViewOpenParams(count: 48)))) == .tooManyTracks)
@@ -149,7 +149,7 @@ import Testing
     let blind = scene.client("Z")
     _ = try scene.join(blind, "x") { $0.views = 3 }.get()
     #expect(scene.code(blind, .view(.open(ViewOpenParams(count: 1)))) == .forbidden)
-    #expect(scene.core.state.rooms.seats[try scene.seat(blind)]?.views == [])
+    #expect(scene.core.rooms.table.seats[try scene.seat(blind)]?.views == [])
   }
 
   @Test func viewsAreChangedSoOftenAndNoMore() throws {
@@ -202,7 +202,7 @@ import Testing
     try table.speak([0], for: .seconds(5))
     #expect(Set(table.shown) == [3, 0], "the last who spoke, and somebody")
     #expect(
-      table.scene.core.state.rooms[try #require(table.scene.core.state.rooms[named: "x"])]?.speaking.seats.count == 2)
+      table.scene.core.rooms.table[try #require(table.scene.core.rooms.table[named: "x"])]?.speaking.seats.count == 2)
   }
 
   /// A picture stays where it is for as long as it is shown at all.
@@ -271,6 +271,6 @@ import Testing
       ($0.takeover, $0.resumeToken, $0.views) = (true, table.me.token, 1)
     }.get()
     #expect(room.views?.count == 1 && room.views?.first != table.views[0].description)
-    #expect(table.scene.core.state.rooms.subscriptions.values.count { $0.view != nil } == 1)
+    #expect(table.scene.core.rooms.table.subscriptions.values.count { $0.view != nil } == 1)
   }
 }

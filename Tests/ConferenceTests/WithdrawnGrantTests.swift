@@ -102,7 +102,7 @@ import Testing
     #expect(here.ben.takeNames() == [.participantUpdated])
     #expect(try here.seen("H", by: here.ben)?.role == .moderator)
     #expect(try here.seen("H", by: here.ben)?.handRaisedAt == nil)
-    #expect(here.scene.core.state.rooms.all.values.allSatisfy { $0.moderation.roles.isEmpty })
+    #expect(here.scene.core.rooms.table.all.values.allSatisfy { $0.moderation.roles.isEmpty })
   }
 
   /// What somebody else gave to one without the grant lasts as long as the room has people.

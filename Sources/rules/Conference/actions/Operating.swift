@@ -182,7 +182,7 @@ extension ConferenceCore {
   public mutating func operate(
     _ action: OperatorAction, from peer: String? = nil, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var step = Step(at: now, byOperatorAt: peer)
+    var step = Step(at: now, byOperatorAt: peer, after: lastNumber)
     do throws(ErrorObject) {
       let answer = try perform(action, &step)
       return (.success(answer), end(step))
@@ -194,34 +194,34 @@ extension ConferenceCore {
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer {
     switch action {
     case .look:
-      var overview = state.overview(calls: calls.running(at: step.now))
+      var overview = rooms.overview(calls: calls.running(at: step.now))
       let doors = storing.restoredDoors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
       overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
       return .overview(overview)
-    case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
+    case .closeRoom(let name): return .removed(close(try rooms.table.listedRoom(name), &step))
     case .setLocked(true, let name):
-      Doors.lock(try state.rooms.listedRoom(name), &self, &step)
+      Doors.lock(try rooms.table.listedRoom(name), &self, &step)
       return .locked(true)
     case .setLocked(false, let name): return .locked(false, lifted: try Doors.open(name, &self, &step))
     case .setMedia(let media, let name):
-      let room = try state.rooms.listedRoom(name)
-      guard let rules = state.rooms[room] else { throw ErrorObject(.roomNotFound) }
+      let room = try rooms.table.listedRoom(name)
+      guard let rules = rooms.table[room] else { throw ErrorObject(.roomNotFound) }
       try RoomMedia.check(media, rules)
-      RoomMedia.set(media, of: room, by: nil, &state, &step)
+      RoomMedia.set(media, of: room, by: nil, &rooms, &step)
       step.log("room_media", ["room": name, "media": media.rawValue])
       return .media(media, limit: rules.rules.seats(media))
     case .remove(let user, let name):
-      try remove(user, from: try state.rooms.listedRoom(name), &step)
+      try remove(user, from: try rooms.table.listedRoom(name), &step)
       return .removed(1)
     case .bans(let room, let page):
-      return Banning.seen(in: room, page: page, state, at: step.now.wallMilliseconds)
+      return Banning.seen(in: room, page: page, rooms, at: step.now.wallMilliseconds)
     case .liftBan(let user, let room):
       try Banning.lift(user, room, &self, &step)
       return .lifted(1)
     case .banAddress(let address, let room, let until):
       return .bans([], addresses: [try AddressBanning.ban(address, room: room, until: until, &self, &step)])
     case .banAddressOf(let user, let room, let until):
-      let key = try state.rooms.listedRoom(room)
+      let key = try rooms.table.listedRoom(room)
       return .bans([], addresses: [try AddressBanning.ban(addressOf: user, in: key, until: until, &self, &step)])
     case .liftAddress(let address, let room):
       return .lifted(try AddressBanning.lift(address, room: room, &self, &step))
@@ -229,13 +229,13 @@ extension ConferenceCore {
     case .blocks(let user): return .blocks(calls.blocks(of: user))
     case .liftBlocks(let user, let blocked): return .lifted(try Blocks.lift(of: user, blocked: blocked, &self, &step))
     case .revoke(let id): return .removed(try Revoking.revoke(id, &self, &step))
-    case .revoked(let page): return Revoking.list(page: page, state)
+    case .revoked(let page): return Revoking.list(page: page, sessions)
     case .liftRevocation(let id):
       try Revoking.lift(id, &self, &step)
       return .lifted(1)
     case .narrow(let user, let rights, let room):
       return .narrowed(try Narrowings.narrow(.init(user: user, room: room), to: rights, &self, &step))
-    case .narrowings(let user, let page): return Narrowings.list(of: user, page: page, state)
+    case .narrowings(let user, let page): return Narrowings.list(of: user, page: page, sessions)
     case .liftNarrowings(let user, let room): return .lifted(try Narrowings.lift(user, room: room, &self, &step))
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
@@ -250,19 +250,19 @@ extension ConferenceCore {
 
   /// Everybody in the room is told, and has no seat any more. How many they were.
   mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
-    guard let room = state.rooms[key] else { return 0 }
+    guard let room = rooms.table[key] else { return 0 }
     step.log("room_closed", ["room": room.name])
-    Doors.endAdmissions(key, &state)
+    Doors.endAdmissions(key, &rooms)
     guard !room.members.isEmpty else { return 0 }
-    for seat in state.rooms.members(of: key) {
-      state.sessions.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
+    for seat in rooms.table.members(of: key) {
+      rooms.table.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
     }
     empty(key, .removed, &step)
     return room.members.count
   }
 
   private mutating func remove(_ user: String, from key: RoomKey, _ step: inout Step) throws(ErrorObject) {
-    guard let seat = state.rooms.seat(ofUser: user, in: key) else {
+    guard let seat = rooms.table.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
     Eviction.putOut(seat, &self, &step)
@@ -273,7 +273,7 @@ extension ConferenceCore {
 enum Eviction {
   /// Takes back what moderators of a room have given somebody.
   static func forget(_ user: String, in room: RoomKey, _ core: inout ConferenceCore) {
-    core.state.rooms.update(room) { room in
+    core.rooms.table.update(room) { room in
       room.moderation.setRole(.participant, of: user)
       room.moderation.lobby.forget(user)
     }
@@ -283,23 +283,23 @@ enum Eviction {
   /// open them a door that is closed.
   static func putOut(_ seat: Seat, _ core: inout ConferenceCore, _ step: inout Step) {
     forget(seat.user, in: seat.room, &core)
-    let closed = RoomClosed(room: core.state.rooms.name(of: seat.room), reason: .removed)
+    let closed = RoomClosed(room: core.rooms.table.name(of: seat.room), reason: .removed)
     step.log("removed", ["room": closed.room, "user": seat.user])
     core.leave(seat.id, .removed, &step)
-    core.state.sessions.notePutOut(seat.session, closed)
+    core.rooms.table.notePutOut(seat.session, closed)
     step.tell(.roomClosed(closed), to: seat.session)
   }
 }
 
-extension ConferenceState {
+extension Rooms {
   fileprivate func overview(calls: [Call]) -> OperatorOverview {
     OperatorOverview(
-      rooms: rooms.listed.map { room in
+      rooms: table.listed.map { room in
         OperatorOverview.Room(
           room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
           locked: room.isLocked || room.moderation.door == .locked, lobby: room.moderation.door == .lobby,
           chatDisabled: room.moderation.isChatDisabled, waiting: room.moderation.lobby.waiting.map(\.wire),
-          participants: room.members.compactMap { rooms.seats[$0].map { .init($0, in: self) } })
+          participants: room.members.compactMap { table.seats[$0].map { .init($0, in: self) } })
       }, calls: calls)
   }
 }
@@ -317,9 +317,9 @@ extension OperatorOverview.Room {
 }
 
 extension OperatorOverview.Person {
-  fileprivate init(_ seat: Seat, in state: ConferenceState) {
-    participant = state.participant(seat)
-    entrance = state.sessions[seat.session]?.identity.entrance ?? .native
+  fileprivate init(_ seat: Seat, in rooms: Rooms) {
+    participant = rooms.participant(seat)
+    entrance = seat.member.identity.entrance
   }
 }
 

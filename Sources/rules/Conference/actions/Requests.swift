@@ -10,7 +10,7 @@ extension ConferenceCore {
   mutating func handle(
     _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) {
-    guard state.sessions[on: connection] == nil else {
+    guard sessions.table[on: connection] == nil else {
       return handle(.session(.hello(params)), id: id, on: connection, &step)
     }
     do throws(ErrorObject) {
@@ -18,7 +18,7 @@ extension ConferenceCore {
       try NameForm.check(identity.user, "user")
       try NameForm.check(identity.device, "deviceId")
       try Budgets.take(hello: params, of: identity, &self, at: step.now)
-      try takeovers.checkHello(on: connection, state)
+      try takeovers.checkHello(on: connection, sessions.table)
       try hello(params, of: identity, id: id, on: connection, nil, &step)
     } catch {
       step.add(.reply(connection, id, .failure(error)))
@@ -31,17 +31,17 @@ extension ConferenceCore {
     on connection: ConnectionID, _ step: inout Step
   ) {
     if case .session(.ping) = request { return step.add(.reply(connection, id, .success(.empty))) }
-    guard let session = state.sessions[on: connection] else {
+    guard let session = sessions.table[on: connection] else {
       return handleBeforeLogin(request, from: network, id: id, on: connection, &step)
     }
-    switch state.sessions.begin(request, id, of: session) {
+    switch sessions.table.begin(request, id, of: session) {
     case .new: break
     case .pending, nil: return
     case .some(let known): return step.add(.reply(connection, id, replyAgain(known, session, step.now)))
     }
     if case .session(.bye) = request {
       // A page says goodbye when it is loaded anew, too. Who leaves for good leaves the room first.
-      Places.keep(state.sessions[session]?.seat, &state, &step)
+      Places.keep(rooms.table.stays[session]?.seat, &rooms, &step)
       end(session, .left, &step)
       step.add(.reply(connection, id, .success(.empty)))
       return step.add(.closeConnection(connection, .bye))
@@ -58,15 +58,15 @@ extension ConferenceCore {
     do throws(ErrorObject) {
       // A further proof is taken whatever its user has asked for: what it does not allow any more must end. Doors bound how many are shown.
       let isFree = request.endsSomething || identity != nil || silence != nil
-      try Budgets.take(isFree ? 0 : request.weight, of: state.sessions[key.session]?.identity, &self, at: step.now)
+      try Budgets.take(isFree ? 0 : request.weight, of: sessions.table[key.session]?.identity, &self, at: step.now)
       if let identity {
-        try Revoking.check(identity, state)
+        try Revoking.check(identity, sessions)
         try Proofs.renew(identity, of: key.session, &self, &step)
       }
       if let reply = try perform(request, key, silence, &step) { step.answer(key, .success(reply)) }
     } catch {
       if !request.hasRefusalLine(for: error) {
-        RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: key.session, &state, &step)
+        RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: key.session, &self, &step)
       }
       step.answer(key, .failure(error))
     }
@@ -80,7 +80,7 @@ extension ConferenceCore {
     case .done(let result): return result
     case .seated(let seat, let origin):
       return Result { () throws(ErrorObject) in
-        state.sessions.stamped(try replyAgain(origin, seat, session, now), for: session)
+        sessions.table.stamped(try replyAgain(origin, seat, session, now), for: session)
       }
     case .forgotten: return .failure(.requestID("reply_gone", "This was done, but its reply is no longer kept."))
     case .taken, .new, .pending: return .failure(.requestID("id_taken", "This id was used for another request."))
@@ -91,7 +91,7 @@ extension ConferenceCore {
   private mutating func replyAgain(
     _ origin: RequestWindow.Origin, _ seat: SeatID, _ session: SessionID, _ now: Now
   ) throws(ErrorObject) -> Reply {
-    let room = state.sessions[session]?.seat == seat ? state.snapshot(seat, at: now.wallMilliseconds) : nil
+    let room = sessions.table[session]?.seat == seat ? rooms.snapshot(seat, at: now.wallMilliseconds) : nil
     switch origin {
     case .room:
       guard let room else { throw ErrorObject(.notJoined, "You have left this room since.") }
@@ -145,47 +145,54 @@ extension ConferenceCore {
     case .session(.hello), .session(.resume):
       throw ErrorObject(.invalidState, "This connection has its session.")
     case .userQuery(let params):
-      try state.sessions[key.session]?.checkQuery(params.users)
-      return .users(state.presence(of: params.users, calls))
+      try sessions.table.facts(of: key.session)?.checkQuery(params.users)
+      return .users(sessions.table.presence(of: params.users, calls))
     case .block(let request):
       try Blocks.perform(request, key, &self, &step)
       return nil
     case .room(.join(let params)): return try joinLogged(params, key, silence, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
-    case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]))
+    case .room(.list(let params)): return .rooms(rooms.table.list(params, for: sessions.table.facts(of: key.session)))
     case .room(.info(let params)):
-      try state.sessions[key.session]?.checkJoin(params.room)
-      return .roomInfo(try state.info(params))
+      try sessions.table.facts(of: key.session)?.checkJoin(params.room)
+      return .roomInfo(try rooms.info(params))
     case .room(.moderate(let params)): return try Moderating.perform(params, key, &self, &step)
-    case .room(.raiseHand(let params)): return try Moderating.raiseHand(params, key.session, &state, &step)
-    case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
-    case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
+    case .room(.raiseHand(let params)): return try Moderating.raiseHand(params, key.session, &rooms, &step)
+    case .chat(.send(let params)): return try rooms.sendChat(params, key, &storing, &step)
+    case .chat(.history(let params)): return .messages(try rooms.chatHistory(params, key.session))
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:
-      return try Subscribing.answer(params, key, &state, &step)
-    case .peerConnection(.offer(let params)): return try publishing.negotiate(params, key, &state, &step)
-    case .peerConnection(.answer(let params)): return try subscribing.negotiate(params, key, state, &step)
-    case .peerConnection(.restart): return try subscribing.restart(key.session, state, &step)
+      try sessions.table.takeOffer(of: key.session, at: step.now.instant)
+      return try Subscribing.answer(params, key, &rooms, &step)
+    case .peerConnection(.offer(let params)):
+      try sessions.table.takeOffer(of: key.session, at: step.now.instant)
+      return try publishing.negotiate(params, key, &rooms, &step)
+    case .peerConnection(.answer(let params)): return try subscribing.negotiate(params, key, rooms, &step)
+    case .peerConnection(.restart): return try subscribing.restart(key.session, rooms, &step)
     case .track(let request):
-      let reply = try publishing.perform(request, key.session, &state, &step)
+      let reply = try publishing.perform(request, key.session, &rooms, &step)
       // The tracks of a connection that was closed are over: nothing of it is missed any more.
-      if case .unpublish = request, let seat = state.currentSeat(of: key.session), seat.failures[.publish] != nil,
-        !state.rooms.isMissed(.publish, of: seat.id), state.mediaFound(.publish, of: seat.id, &step)
+      if case .unpublish = request, let seat = rooms.currentSeat(of: key.session), seat.failures[.publish] != nil,
+        !rooms.table.isMissed(.publish, of: seat.id), rooms.mediaFound(.publish, of: seat.id, &step)
       {
         carry(calls.mediaLost(false, on: key.session.device, at: step.now), &step)
       }
       return reply
-    case .subscription(let request): return try subscribing.perform(request, key, &state, &step)
-    case .view(let request): return try Viewing.perform(request, key.session, &state, &step)
+    case .subscription(let request): return try subscribing.perform(request, key, &rooms, &step)
+    case .view(let request):
+      if case .show(let params) = request {
+        try sessions.table.takeShows(params.views.count, "changing views", of: key.session, at: step.now.instant)
+      }
+      return try Viewing.perform(request, key.session, &rooms, &step)
     case .call(let request): return try perform(request, key, silence, &step)
     }
   }
 }
 
-extension ConferenceState {
+extension Rooms {
   /// - Throws: 2001 where there is no such room; it is retryable where joining would make one.
   fileprivate func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
     do throws(ErrorObject) {
-      return try rooms.info(params)
+      return try table.info(params)
     } catch {
       guard error.code == .roomNotFound, rules.rules(forRoom: params.room) != nil else { throw error }
       throw ErrorObject(.roomNotFound) { $0.retryable = true }

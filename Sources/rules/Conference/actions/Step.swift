@@ -4,6 +4,7 @@
 //   rooms, calls ── tell(session), answer(request) ──▶ one list, in order ──▶ SessionTable.settle: numbers, connections ──▶ effects
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// The time of a step, and what has come of it so far.
@@ -21,14 +22,29 @@ struct Step {
 
   /// From where the operator's wish came that it carries out.
   private let peer: String?
+  /// The last number that was given to something new.
+  private(set) var lastNumber: UInt64
 
-  /// A step that begins now.
-  init(at now: Now, by subject: LineSubject? = nil) {
+  /// A step that begins now, where numbers up to `lastNumber` are given.
+  init(at now: Now, by subject: LineSubject? = nil, after lastNumber: UInt64) {
     (self.now, self.subject, isOperators, peer) = (now, subject, false, nil)
+    self.lastNumber = lastNumber
   }
 
   /// A step that an operator wants, from `peer`: its lines are nobody's share, and say from where.
-  init(at now: Now, byOperatorAt peer: String?) { (self.now, subject, isOperators, self.peer) = (now, nil, true, peer) }
+  init(at now: Now, byOperatorAt peer: String?, after lastNumber: UInt64) {
+    (self.now, subject, isOperators, self.peer) = (now, nil, true, peer)
+    self.lastNumber = lastNumber
+  }
+
+  /// A number for something new; never used again.
+  mutating func makeNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Gives no number up to this one any more.
+  mutating func skipNumbers(to number: UInt64) { lastNumber = max(lastNumber, number) }
 
   /// Adds one output behind all others.
   mutating func add(_ effect: Effect) {
@@ -61,6 +77,22 @@ struct Step {
   mutating func answer(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
     unsettled.append(.answer(key, result))
   }
+
+  /// Rooms have given a session a seat.
+  mutating func tellSeated(_ session: SessionID, on seat: SeatID, in room: String) {
+    unsettled.append(.seated(session, Session.Place(seat: seat, room: room)))
+  }
+
+  /// Rooms have taken a session's seat.
+  mutating func tellUnseated(_ session: SessionID) { unsettled.append(.unseated(session)) }
+
+  /// Tells the door of a session what has become of one of its streams.
+  mutating func tell(_ change: MediaChange, of stream: MediaConnectionID, to session: SessionID) {
+    unsettled.append(.stream(session, stream, change))
+  }
+
+  /// Tells every device of a user that may see their list what goes into it.
+  mutating func tell(_ record: UserRecord, isStored: Bool) { unsettled.append(.record(record, isStored: isStored)) }
 
   /// Takes out what sessions have yet to number, and what has come behind it.
   mutating func takeUnsettled() -> [Output] {
@@ -103,5 +135,9 @@ struct Step {
     case tell(Event, SessionID)
     case tellAll(Event, [SessionID])
     case answer(RequestKey, Result<Reply, ErrorObject>)
+    case seated(SessionID, Session.Place)
+    case unseated(SessionID)
+    case record(UserRecord, isStored: Bool)
+    case stream(SessionID, MediaConnectionID, MediaChange)
   }
 }

@@ -199,21 +199,21 @@ struct Storing: Sendable {
 
   /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
   mutating func stored(
-    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ state: inout ConferenceState, _ step: inout Step
+    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ rooms: inout Rooms, _ step: inout Step
   ) {
     switch takeWaiter(ticket) {
-    case .message(let message): settle(message, isOnDisk: isOnDisk, &state, &step)
-    case .records(let records): tell(records, isOnDisk: isOnDisk, &state, &step)
-    case .history(let history): finish(history, with: nil, &state, &step)
+    case .message(let message): settle(message, isOnDisk: isOnDisk, &rooms, &step)
+    case .records(let records): tell(records, isOnDisk: isOnDisk, &step)
+    case .history(let history): finish(history, with: nil, &step)
     case .rings(let rings): for ring in rings where calls.isOn(ring) { step.add(.push(ring)) }
     case nil: break
     }
   }
 
   /// Carries out what is due first; false when nothing is.
-  mutating func poll(_ calls: Switchboard, _ state: inout ConferenceState, _ step: inout Step) -> Bool {
+  mutating func poll(_ calls: Switchboard, _ rooms: inout Rooms, _ step: inout Step) -> Bool {
     switch deadlines.popDue(at: step.now.instant) {
-    case .ticket(let ticket): stored(ticket, false, calls, &state, &step)
+    case .ticket(let ticket): stored(ticket, false, calls, &rooms, &step)
     case .restoredChats: forgetRestoredChats(&step)
     case nil: return false
     }
@@ -230,12 +230,12 @@ struct Storing: Sendable {
   }
 
   private func settle(
-    _ message: UnstoredMessage, isOnDisk: Bool, _ state: inout ConferenceState, _ step: inout Step
+    _ message: UnstoredMessage, isOnDisk: Bool, _ rooms: inout Rooms, _ step: inout Step
   ) {
     var result = message.result
     result.stored = isOnDisk
-    if let room = state.rooms[named: message.room] {
-      state.rooms.update(room) {
+    if let room = rooms.table[named: message.room] {
+      rooms.table.update(room) {
         $0.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId)
       }
     }
@@ -256,33 +256,26 @@ struct Storing: Sendable {
 
   /// Keeps what has changed of calls, and tells users of their records when those are on disk.
   mutating func keep(
-    _ records: [UserRecord], _ changes: [StoreChange], _ state: inout ConferenceState, _ step: inout Step
+    _ records: [UserRecord], _ changes: [StoreChange], _ step: inout Step
   ) {
-    guard rules.storesRecords else { return tell(records, isOnDisk: false, &state, &step) }
+    guard rules.storesRecords else { return tell(records, isOnDisk: false, &step) }
     guard !records.isEmpty || !changes.isEmpty else { return }
     let kept = records.map { StoreChange.record(KeptRecord(entry: $0, isUnseen: $0.record.isMissed)) }
     write(kept + changes, waiter: records.isEmpty ? nil : .records(records), &step)
   }
 
-  /// Every device of a user that may see their list hears of what goes into it, and where it is not on disk, that.
-  private func tell(
-    _ records: [UserRecord], isOnDisk: Bool, _ state: inout ConferenceState, _ step: inout Step
-  ) {
-    for entry in records {
-      for session in state.sessions.of(entry.user) where session.identity.rights.contains(.call) {
-        let event = CallRecordEvent(record: entry.seen(from: session.deviceId), stored: isOnDisk ? nil : false)
-        step.tell(.callRecord(event), to: session.id)
-      }
-    }
+  private func tell(_ records: [UserRecord], isOnDisk: Bool, _ step: inout Step) {
+    for record in records { step.tell(record, isStored: isOnDisk) }
   }
 
   /// A page of a user's records, of which memory has `page`; nil where part of it is to be read from the disk first.
   mutating func history(
-    _ params: CallHistoryParams, _ page: CallHistoryResult, _ key: RequestKey, _ session: Session, _ step: inout Step
+    _ params: CallHistoryParams, _ page: CallHistoryResult, _ key: RequestKey, of user: String, on device: String,
+    _ step: inout Step
   ) -> Reply? {
     var result = page
     guard rules.storesRecords else { return .records(result) }
-    if params.before == nil { write([.seen(user: session.user)], &step) }
+    if params.before == nil { write([.seen(user: user)], &step) }
     let missing = min(params.limit ?? ProtocolLimits.defaultPage, ProtocolLimits.page) - result.records.count
     guard result.next == nil else { return .records(result) }
     guard missing > 0 else {
@@ -290,24 +283,24 @@ struct Storing: Sendable {
       result.next = result.records.last?.callId
       return .records(result)
     }
-    let unread = UnreadHistory(request: key, device: session.deviceId, newer: result.records, missing: missing)
+    let unread = UnreadHistory(request: key, device: device, newer: result.records, missing: missing)
     let ticket = takeTicket(.history(unread), step)
     let before = result.records.last?.callId ?? params.before
-    step.add(.read(ticket, RecordQuery(user: session.user, before: before, limit: missing)))
+    step.add(.read(ticket, RecordQuery(user: user, before: before, limit: missing)))
     return nil
   }
 
   /// What the disk has; nil where it does not answer.
   mutating func fetched(
-    _ ticket: StoreTicket, _ records: [UserRecord]?, _ state: inout ConferenceState, _ step: inout Step
+    _ ticket: StoreTicket, _ records: [UserRecord]?, _ step: inout Step
   ) {
     guard case .history(let history) = waiters[ticket] else { return }
     _ = takeWaiter(ticket)
-    finish(history, with: records, &state, &step)
+    finish(history, with: records, &step)
   }
 
   private func finish(
-    _ history: UnreadHistory, with older: [UserRecord]?, _ state: inout ConferenceState, _ step: inout Step
+    _ history: UnreadHistory, with older: [UserRecord]?, _ step: inout Step
   ) {
     let records = history.newer + (older ?? []).map { $0.seen(from: history.device) }
     let isLast = (older?.count ?? 0) < history.missing

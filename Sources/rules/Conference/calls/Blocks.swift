@@ -30,7 +30,7 @@ enum Blocks {
     _ request: BlockRequest, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) {
     let now = step.now.instant
-    let network = request.isAdd ? core.state.sessions[key.session].flatMap { $0.identity.unprovenNetwork } : nil
+    let network = request.isAdd ? core.sessions.table[key.session].flatMap { $0.identity.unprovenNetwork } : nil
     if let network, let wait = core.unprovenBlocks.wait(of: network, at: now) { throw .tooOften("blocking", wait) }
     let effects = try core.calls.perform(request, from: key.session.device, at: step.now)
     if let network { _ = core.unprovenBlocks.take(network, at: now) }

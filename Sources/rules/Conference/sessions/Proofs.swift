@@ -33,15 +33,15 @@ enum Proofs {
   static func renew(_ identity: Identity, of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step)
     throws(ErrorObject)
   {
-    guard let before = core.state.sessions[id]?.identity else { throw ErrorObject(.notLoggedIn) }
+    guard let before = core.sessions.table[id]?.identity else { throw ErrorObject(.notLoggedIn) }
     guard before.isVerified, identity.isVerified, before.user == identity.user else {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
-    change(id, &core, &step) { $0.sessions.renew(id, identity) }
-    core.state.sessions.setProof(
+    change(id, &core, &step) { $0.renew(id, identity) }
+    core.sessions.table.setProof(
       of: id, until: step.now.end(of: identity), warning: step.now.warning(of: identity, isFurther: true))
     // Its client has read the token, and takes that for what holds.
-    if core.state.rightsNow(of: id) != identity.rights { core.state.sessions.noteTold(nil, id) }
+    if core.sessions.table.rightsNow(of: id) != identity.rights { core.sessions.table.noteTold(nil, id) }
   }
 
   /// What operators have left of a session's rights may be another.
@@ -51,34 +51,38 @@ enum Proofs {
 
   /// Whatever becomes of a session's rights takes effect at once.
   private static func change(
-    _ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step, _ change: (inout ConferenceState) -> Void
+    _ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step, _ change: (inout SessionTable) -> Void
   ) {
-    guard let before = core.state.sessions[id] else { return }
-    let rights = core.state.rightsNow(of: id)
-    let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
-    change(&core.state)
-    Narrowings.limit(id, &core.state, step.now)
-    guard let session = core.state.sessions[id] else { return }
-    if let seat = core.state.currentSeat(of: id) { core.state.grantReplacesRole(of: seat) }
+    // What was done before may have taken its seat.
+    core.sessions.table.settle(&step)
+    guard let before = core.sessions.table[id] else { return }
+    let rights = before.rightsNow
+    let role = core.rooms.currentSeat(of: id).flatMap { core.rooms.role(of: $0) }
+    change(&core.sessions.table)
+    Narrowings.limit(id, &core.sessions, step.now)
+    core.tellRooms(of: id)
+    guard let session = core.sessions.table[id] else { return }
+    if let seat = core.rooms.currentSeat(of: id) { core.rooms.grantReplacesRole(of: seat) }
     core.calls.setMayCall(id.device, session.identity.rights.contains(.call))
-    let now = core.state.rightsNow(of: id)
+    let now = session.rightsNow
     guard
-      rights != now || before.identity.rights != session.identity.rights || before.roomRights != session.roomRights
+      rights != now || before.identity.rights != session.identity.rights
+        || before.grants.roomRights != session.grants.roomRights
         || before.identity.rooms != session.identity.rooms
     else { return }
-    if rights != now || before.identity.rooms != session.identity.rooms { tell(id, &core.state, &step) }
+    if rights != now || before.identity.rooms != session.identity.rooms { tell(id, &core.sessions.table, &step) }
     enforce(lost: rights.subtracting(now), on: id, &core, &step)
     enforceGained(now.subtracting(rights), on: id, &core, &step)
     roleChanged(from: role, on: id, &core, &step)
   }
 
   /// Tells a client what it may do where it is now.
-  private static func tell(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let session = state.sessions[id] else { return }
-    let rights = state.rightsNow(of: id)
+  private static func tell(_ id: SessionID, _ sessions: inout SessionTable, _ step: inout Step) {
+    guard let session = sessions[id] else { return }
+    let rights = session.rightsNow
     let grants = SessionGrants(grants: rights.grants, room: session.identity.rooms?.text)
     step.tell(.sessionGrants(grants), to: id)
-    state.sessions.noteTold(rights, id)
+    sessions.noteTold(rights, id)
     step.log(
       "grants_changed",
       ["session": "\(id)", "user": session.user, "grants": grants.grants.map(\.rawValue).joined(separator: " ")])
@@ -86,10 +90,11 @@ enum Proofs {
 
   /// At the end of a step those clients are told who know something else: they have come into a room where less is left to them, have left it,
   /// or have shown a token that gives more than what is left.
-  static func tellMisinformed(_ state: inout ConferenceState, _ step: inout Step) {
-    for id in state.sessions.takeMisinformed() {
-      guard let session = state.sessions[id], session.toldRights != state.rightsNow(of: id) else { continue }
-      tell(id, &state, &step)
+  static func tellMisinformed(_ sessions: inout SessionTable, _ step: inout Step) {
+    sessions.settle(&step)
+    for id in sessions.takeMisinformed() {
+      guard let session = sessions[id], session.grants.told != session.rightsNow else { continue }
+      tell(id, &sessions, &step)
     }
   }
 
@@ -97,43 +102,45 @@ enum Proofs {
   private static func roleChanged(
     from before: RoomRole?, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
   ) {
-    guard let seat = core.state.currentSeat(of: id), core.state.role(of: seat) != before else { return }
-    Moderating.roleChanged(of: seat, &core.state, &step)
+    guard let seat = core.rooms.currentSeat(of: id), core.rooms.role(of: seat) != before else { return }
+    Moderating.roleChanged(of: seat, &core.rooms, &step)
   }
 
   /// Ends what runs and needs a right that was lost, the greatest first: with a seat all goes that hangs on it.
   private static func enforce(lost: Rights, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
     endSeat(of: id, &core, &step)
-    Doors.leaveForbidden(id, &core.state, &step)
+    if let member = core.sessions.table.facts(of: id) {
+      let all = core.sessions.table.of(member.user).map(\.facts)
+      Doors.leaveForbidden(member, allOfUser: all, &core.rooms, &step)
+    }
     if lost.contains(.call) { endCall(of: id, &core, &step) }
     if lost.contains(.invite) { endInvitations(of: id, &core, &step) }
-    guard let seat = core.state.currentSeat(of: id) else { return }
-    core.state.endForbiddenTracks(of: seat, &step)
-    if lost.contains(.subscribe) { core.state.endSubscriptions(of: seat.id, &step) }
+    guard let seat = core.rooms.currentSeat(of: id) else { return }
+    core.rooms.endForbiddenTracks(of: seat, &step)
+    if lost.contains(.subscribe) { core.rooms.endSubscriptions(of: seat.id, &step) }
   }
 
   /// Who receives everything unasked does so again.
   private static func enforceGained(
     _ gained: Rights, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
   ) {
-    guard gained.contains(.subscribe), let seat = core.state.currentSeat(of: id), seat.autoSubscribe else { return }
-    core.state.subscribeToAll(seat.id, &step)
+    guard gained.contains(.subscribe), let seat = core.rooms.currentSeat(of: id), seat.autoSubscribe else { return }
+    core.rooms.subscribeToAll(seat.id, &step)
   }
 
   /// A seat in a room that one may not be in any more. Those of calls are the calls' matter.
   private static func endSeat(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard let seat = core.state.currentSeat(of: id), !core.state.isInCall(seat), let session = core.state.sessions[id]
-    else { return }
-    let room = core.state.rooms.name(of: seat.room)
+    guard let seat = core.rooms.currentSeat(of: id), !core.rooms.isInCall(seat) else { return }
+    let room = core.rooms.table.name(of: seat.room)
     // A ban holds for whoever has the grant `moderate` no more.
-    let isBanned = (try? Doors.checkBan(session, in: room, core.state, step.now)) == nil
-    guard isBanned || !session.mayBeIn(room) else { return }
+    let isBanned = (try? Doors.checkBan(seat.member, in: room, core.rooms, step.now)) == nil
+    guard isBanned || !seat.member.mayBeIn(room) else { return }
     Eviction.putOut(seat, &core, &step)
   }
 
   /// The call that one is in on this device, whether it rings or runs.
   private static func endCall(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard let user = core.state.sessions[id]?.user, core.calls.hasLeg(id.device),
+    guard let user = core.sessions.table[id]?.user, core.calls.hasLeg(id.device),
       let call = core.calls.current(of: user, at: step.now),
       let effects = try? core.calls.remove(user, from: call.callId, isPutOut: false, at: step.now)
     else { return }
@@ -142,7 +149,7 @@ enum Proofs {
 
   /// Those whom one has invited, and who still ring.
   private static func endInvitations(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard let user = core.state.sessions[id]?.user, core.calls.hasLeg(id.device),
+    guard let user = core.sessions.table[id]?.user, core.calls.hasLeg(id.device),
       let call = core.calls.current(of: user, at: step.now)
     else { return }
     for member in call.members where member.invitedBy == user && member.isBeingRung {
@@ -154,7 +161,7 @@ enum Proofs {
   }
 
   /// The proof of who a session's user is, is over soon: its client is told while it can still show a further one.
-  static func warn(_ id: SessionID, _ sessions: inout SessionTable, _ step: inout Step) {
+  static func warn(_ id: SessionID, _ sessions: SessionTable, _ step: inout Step) {
     guard let identity = sessions[id]?.identity, let expiresAt = identity.expiresAt, let endsAt = identity.endsAt,
       let end = sessions.proofs[id]
     else { return }
@@ -166,7 +173,7 @@ enum Proofs {
 
   /// The proof of who a session's user is, is over, and no further one has come.
   static func expired(_ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard let session = core.state.sessions[id] else { return }
+    guard let session = core.sessions.table[id] else { return }
     step.log("token_expired", ["session": "\(id)", "user": session.user])
     let closing = SessionClosing(action: .stop, reason: .tokenExpired)
     step.tell(.sessionClosing(closing), to: id)
@@ -175,11 +182,11 @@ enum Proofs {
   }
 }
 
-extension ConferenceState {
+extension Rooms {
   /// Tracks that their publisher may not publish any more. They hear of it too, as it was not their doing.
   fileprivate mutating func endForbiddenTracks(of seat: Seat, _ step: inout Step) {
     let rights = rights(of: seat)
-    for track in rooms.tracks(of: seat.id) where !rights.contains(.toPublish(track.wire.kind, track.wire.source)) {
+    for track in table.tracks(of: seat.id) where !rights.contains(.toPublish(track.wire.kind, track.wire.source)) {
       endTrack(track.id, &step)
       announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
     }
@@ -187,7 +194,7 @@ extension ConferenceState {
 
   /// All that a seat receives, its views too.
   fileprivate mutating func endSubscriptions(of id: SeatID, _ step: inout Step) {
-    guard let seat = rooms.seats[id] else { return }
+    guard let seat = table.seats[id] else { return }
     for subscription in (seat.subscriptions.values + seat.views).sorted() {
       endSubscription(subscription, .forbidden, &step)
     }

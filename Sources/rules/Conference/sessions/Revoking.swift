@@ -91,8 +91,8 @@ struct RevocationTable: Sendable {
 enum Revoking {
   /// Somebody shows a token: at a hello, by whatever door, or a further one.
   /// - Throws: 1004, as for any token that is not accepted.
-  static func check(_ identity: Identity, _ state: ConferenceState) throws(ErrorObject) {
-    guard state.revocations.contains(identity.tokenID) else { return }
+  static func check(_ identity: Identity, _ sessions: Sessions) throws(ErrorObject) {
+    guard sessions.revocations.contains(identity.tokenID) else { return }
     throw ErrorObject(.authFailed, "The token was not accepted.") { $0.reason = "token_invalid" }
   }
 
@@ -103,25 +103,25 @@ enum Revoking {
     guard id.utf8.count <= RevocationTable.longestName else {
       throw .parameter("jti", expected: "the jti of a token, \(RevocationTable.longestName) bytes at most")
     }
-    let kept = try core.state.revocations.insert(id, at: step.now)
+    let kept = try core.sessions.revocations.insert(id, at: step.now)
     step.setRevoked(id, true)
     write([.revocation(kept)], &core, &step)
-    let sessions = core.state.sessions.all.values.filter { $0.arrivedBy == id || $0.identity.tokenID == id }
+    let sessions = core.sessions.table.all.values.filter { $0.arrivedBy == id || $0.identity.tokenID == id }
     step.log("token_revoked", ["jti": id, "sessions": "\(sessions.count)"])
     for session in sessions.map(\.id).sorted() { end(session, &core, &step) }
     return sessions.count
   }
 
   /// A page of those that are taken back.
-  static func list(page: Int, _ state: ConferenceState) -> OperatorAnswer {
-    let (shown, next) = OperatorAnswer.page(page, of: state.revocations.list)
+  static func list(page: Int, _ sessions: Sessions) -> OperatorAnswer {
+    let (shown, next) = OperatorAnswer.page(page, of: sessions.revocations.list)
     return .revoked(shown, next: next)
   }
 
   /// Believes a token again.
   /// - Throws: 3008 where it was not taken back.
   static func lift(_ id: String, _ core: inout ConferenceCore, _ step: inout Step) throws(ErrorObject) {
-    guard core.state.revocations.remove(id) else {
+    guard core.sessions.revocations.remove(id) else {
       throw ErrorObject(.userNotFound, "No token of this jti is taken back here.")
     }
     step.setRevoked(id, false)
@@ -131,7 +131,7 @@ enum Revoking {
 
   /// Those that no token can have any more are forgotten.
   static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
-    while let id = core.state.revocations.removeDue(at: step.now.instant) {
+    while let id = core.sessions.revocations.removeDue(at: step.now.instant) {
       step.setRevoked(id, false)
       write([.forgetRevocation(id)], &core, &step)
     }
@@ -139,14 +139,14 @@ enum Revoking {
 
   /// Takes what an earlier process kept.
   static func restore(_ kept: [KeptRevocation], _ core: inout ConferenceCore, _ step: inout Step) {
-    let over = core.state.revocations.restore(kept, at: step.now)
-    for one in core.state.revocations.list { step.setRevoked(one.tokenID, true) }
+    let over = core.sessions.revocations.restore(kept, at: step.now)
+    for one in core.sessions.revocations.list { step.setRevoked(one.tokenID, true) }
     write(over.map { .forgetRevocation($0) }, &core, &step)
   }
 
   private static func end(_ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
     // One that keeps a place in a call ends with the session that it keeps it for.
-    guard let session = core.state.sessions[id] else { return }
+    guard let session = core.sessions.table[id] else { return }
     step.tell(.sessionClosing(SessionClosing(action: .stop, reason: .tokenRevoked)), to: id)
     core.end(id, .removed, &step)
     if let connection = session.connection { step.add(.closeConnection(connection, .tokenRevoked)) }

@@ -6,41 +6,20 @@ import RoostProtocol
 /// One device of one user.
 struct Session: Sendable {
   let id: SessionID
-  /// Whose it is, and what they may do: what their token gives, less what operators have taken from them everywhere.
-  var identity: Identity
-  /// What their token gives.
-  var granted: Rights
-  /// What operators have left of their rights in single rooms.
-  var roomRights: [String: Rights] = [:]
-  /// What its client takes for its grants where it is now; nil where it may be wrong.
-  var toldRights: Rights?
+  /// Whose it is, and what they may do.
+  var grants: Grants
   /// The name of the token that it came by.
   let arrivedBy: String?
-  let deviceId: String
-  let capabilities: JSONValue?
-  /// Whether calls shall ring here.
-  let isCallable: Bool
+  let device: Device
   let token: ResumeToken
-  /// Where it is connected; nil during the grace.
-  var connection: ConnectionID?
-  /// From which network its last connection came; nil: it is not known.
-  var reachedFrom: PeerNetwork?
-  /// Whether its socket has owed the answer to a ping for too long.
-  var isOverdue = false
-  /// Since when it has had no socket; nil while it has one.
-  var lostAt: Instant?
+  /// How it is connected.
+  var line: Line
   /// Whether it counts among those of its user and network.
   var isCounted = true
-  /// Whether the door of its connection was told that it only waits.
-  var isTakenForWaiting = false
   /// The session of the same device that this one replaced, and that had a leg in a call then.
   var predecessor: SessionID?
-  /// Its one seat.
-  var seat: SeatID?
-  /// The room that an operator put it out of, until it has a seat again.
-  var putOut: RoomClosed?
-  /// The room in whose lobby it waits.
-  var knocksAt: String?
+  /// Where it has its one seat, as rooms have said.
+  var place: Place?
   /// Its events.
   var log: EventLog
   /// Its requests.
@@ -49,6 +28,36 @@ struct Session: Sendable {
   /// How often its views may be shown something else.
   var showRate: TokenBucket
 
+  /// Its device, as it said hello.
+  struct Device: Sendable {
+    let name: String
+    let capabilities: JSONValue?
+    /// What it said of itself and the server acts on.
+    let known: Set<ClientCapability>
+    /// Whether calls shall ring here.
+    let isCallable: Bool
+  }
+
+  /// Its connection, or what became of it.
+  struct Line: Sendable {
+    /// Where it is connected; nil during the grace.
+    var connection: ConnectionID?
+    /// From which network its last connection came; nil: it is not known.
+    var reachedFrom: PeerNetwork?
+    /// Whether its socket has owed the answer to a ping for too long.
+    var isOverdue = false
+    /// Since when it has had no socket; nil while it has one.
+    var lostAt: Instant?
+    /// Whether the door of its connection was told that it only waits.
+    var isTakenForWaiting = false
+  }
+
+  /// A seat, and the name of its room.
+  struct Place: Sendable {
+    let seat: SeatID
+    let room: String
+  }
+
   /// A session of the identity that said hello, as it was proved.
   init(
     _ id: SessionID, _ identity: Identity, _ params: HelloParams, on connection: ConnectionID,
@@ -56,15 +65,14 @@ struct Session: Sendable {
     _ rules: ConferenceRules, random: inout any RandomNumberGenerator & Sendable, at now: Now
   ) {
     self.id = id
-    self.identity = identity
-    (granted, toldRights) = (identity.rights, identity.rights)
+    grants = Grants(identity: identity, granted: identity.rights, told: identity.rights)
     arrivedBy = identity.tokenID
-    deviceId = identity.device ?? "d" + String(random.next(), radix: 16)
-    capabilities = params.capabilities
-    isCallable = params.callable ?? true
+    device = Device(
+      name: identity.device ?? "d" + String(random.next(), radix: 16), capabilities: params.capabilities,
+      known: Set(ClientCapability.allCases.filter { $0.isSet(in: params.capabilities) }),
+      isCallable: params.callable ?? true)
     token = ResumeToken(session: id, random: &random)
-    self.connection = connection
-    reachedFrom = identity.knownNetwork
+    line = Line(connection: connection, reachedFrom: identity.knownNetwork)
     self.predecessor = predecessor
     log = EventLog(capacity: rules.replayEvents, bytes: rules.replayBytes)
     requests = RequestWindow(capacity: rules.requestWindow)
@@ -73,14 +81,40 @@ struct Session: Sendable {
   }
 }
 
+/// What somebody may do, and what their client knows of it.
+struct Grants: Sendable {
+  /// Whose they are, and what they may do: what their token gives, less what operators have taken from them everywhere.
+  var identity: Identity
+  /// What their token gives.
+  var granted: Rights
+  /// What operators have left of their rights in single rooms.
+  var roomRights: [String: Rights] = [:]
+  /// What their client takes for its grants where it is now; nil where it may be wrong.
+  var told: Rights?
+}
+
 extension Session {
+  var identity: Identity { grants.identity }
   var user: String { identity.user }
   var displayName: String { identity.displayName }
-  /// What the device said of itself and the server acts on.
-  var knownCapabilities: Set<ClientCapability> { Set(ClientCapability.allCases.filter(has)) }
-  /// Whether the device said this of itself.
-  func has(_ capability: ClientCapability) -> Bool {
+  var deviceId: String { device.name }
+  var connection: ConnectionID? { line.connection }
+  var seat: SeatID? { place?.seat }
+  /// What it may do where it is now.
+  var rightsNow: Rights { place.map { facts.rights(in: $0.room) } ?? identity.rights }
+  /// What rooms are to know of it.
+  var facts: MemberFacts {
+    let presence = Presence(
+      isConnected: line.connection != nil, reachedFrom: line.reachedFrom, isOverdue: line.isOverdue,
+      lostAt: line.lostAt)
+    return MemberFacts(id, grants, device.known, presence, token)
+  }
+}
+
+extension ClientCapability {
+  /// Whether a device said this of itself.
+  fileprivate func isSet(in capabilities: JSONValue?) -> Bool {
     guard case .object(let fields) = capabilities else { return false }
-    return fields[capability.rawValue] == .bool(true)
+    return fields[rawValue] == .bool(true)
   }
 }

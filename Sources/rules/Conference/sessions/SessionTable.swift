@@ -2,6 +2,7 @@
 // what is kept here, so that a session, its connection and its user's list always agree.
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// The sessions there are.
@@ -39,6 +40,17 @@ struct SessionTable: Sendable {
   subscript(_ id: SessionID) -> Session? { all[id] }
 
   subscript(on connection: ConnectionID) -> SessionID? { connections[connection] }
+
+  /// What rooms are to know of a session; nil where it is gone.
+  func facts(of id: SessionID) -> MemberFacts? { all[id]?.facts }
+
+  /// What a session may do where it is now.
+  func rightsNow(of id: SessionID) -> Rights { all[id]?.rightsNow ?? [] }
+
+  /// Whether somebody who is the same user may take a session's place.
+  func mayReplace(_ id: SessionID, _ identity: Identity, token: String?) -> Bool {
+    identity.isVerified || all[id]?.facts.mayBeReplaced(by: identity, token: token) ?? false
+  }
 
   /// Sessions that count against `maxSessions`. A superseded one does not: its place is its successor's, and as a user has
   /// one leg there is one such for each.
@@ -118,20 +130,20 @@ struct SessionTable: Sendable {
     guard var known = all[id]?.identity else { return }
     (known.rooms, known.cap, known.endsAt) = (identity.rooms, identity.cap, identity.endsAt)
     (known.tokenID, known.issuedAt, known.expiresAt) = (identity.tokenID, identity.issuedAt, identity.expiresAt)
-    all[id]?.identity = known
-    all[id]?.granted = identity.rights
+    all[id]?.grants.identity = known
+    all[id]?.grants.granted = identity.rights
   }
 
   /// What operators have left of the rights that a session's token gives.
   mutating func limit(_ id: SessionID, _ limits: Limits) {
-    guard let granted = all[id]?.granted else { return }
-    all[id]?.identity.rights = granted.intersection(limits.everywhere)
-    all[id]?.roomRights = limits.rooms
+    guard let granted = all[id]?.grants.granted else { return }
+    all[id]?.grants.identity.rights = granted.intersection(limits.everywhere)
+    all[id]?.grants.roomRights = limits.rooms
   }
 
   /// What the client of a session takes for its grants; nil where it is to be told.
   mutating func noteTold(_ rights: Rights?, _ id: SessionID) {
-    all[id]?.toldRights = rights
+    all[id]?.grants.told = rights
     if rights == nil { misinformed.insert(id) }
   }
 
@@ -160,9 +172,9 @@ struct SessionTable: Sendable {
   mutating func connect(_ id: SessionID, to connection: ConnectionID, from network: PeerNetwork?, _ step: inout Step) {
     disconnect(id, &step)
     guard all[id] != nil else { return }
-    all[id]?.connection = connection
-    all[id]?.reachedFrom = network
-    all[id]?.lostAt = nil
+    all[id]?.line.connection = connection
+    all[id]?.line.reachedFrom = network
+    all[id]?.line.lostAt = nil
     connections[connection] = id
     graces.cancel(id)
     waiting.cancel(id)
@@ -174,20 +186,20 @@ struct SessionTable: Sendable {
     settle(&step)
     guard let connection = all[id]?.connection else { return }
     connections[connection] = nil
-    all[id]?.connection = nil
-    all[id]?.isTakenForWaiting = false
-    all[id]?.isOverdue = false
+    all[id]?.line.connection = nil
+    all[id]?.line.isTakenForWaiting = false
+    all[id]?.line.isOverdue = false
   }
 
   /// Whether the socket of a session owes the answer to a ping for too long.
   mutating func setOverdue(_ isOverdue: Bool, on connection: ConnectionID) {
-    if let id = connections[connection] { all[id]?.isOverdue = isOverdue }
+    if let id = connections[connection] { all[id]?.line.isOverdue = isOverdue }
   }
 
   /// How long a session is kept that has no socket from `now` on.
   mutating func setGrace(of id: SessionID, _ grace: TimeDelta, at now: Instant) {
     graces.set(id, at: now + grace)
-    all[id]?.lostAt = now
+    all[id]?.line.lostAt = now
   }
 
   /// A session whose grace is over.
@@ -207,29 +219,20 @@ struct SessionTable: Sendable {
   // MARK: - Seats
 
   /// A session has a seat.
-  mutating func assign(_ seat: SeatID, to id: SessionID, _ step: inout Step) {
-    settle(&step)
-    all[id]?.seat = seat
-    all[id]?.putOut = nil
-    if all[id]?.roomRights.isEmpty == false { misinformed.insert(id) }
+  private mutating func assign(_ place: Session.Place, to id: SessionID) {
+    all[id]?.place = place
+    if all[id]?.grants.roomRights.isEmpty == false { misinformed.insert(id) }
     waiting.cancel(id)
     reconsider(id)
   }
 
   /// A session has no seat any more.
-  mutating func unseat(_ id: SessionID, _ step: inout Step) {
-    settle(&step)
-    all[id]?.seat = nil
-    if all[id]?.roomRights.isEmpty == false { misinformed.insert(id) }
-    noteWaiting(id, at: step.now.instant)
+  private mutating func unseat(_ id: SessionID, at now: Instant) {
+    all[id]?.place = nil
+    if all[id]?.grants.roomRights.isEmpty == false { misinformed.insert(id) }
+    noteWaiting(id, at: now)
     reconsider(id)
   }
-
-  /// An operator has put a session out of a room.
-  mutating func notePutOut(_ id: SessionID, _ closed: RoomClosed) { all[id]?.putOut = closed }
-
-  /// In which room's lobby a session waits.
-  mutating func setKnocking(at room: String?, _ id: SessionID) { all[id]?.knocksAt = room }
 
   // MARK: - Who only waits
 
@@ -244,7 +247,7 @@ struct SessionTable: Sendable {
   }
 
   /// What the door of a session's connection is told.
-  mutating func setWaiting(_ isWaiting: Bool, _ id: SessionID) { all[id]?.isTakenForWaiting = isWaiting }
+  mutating func setWaiting(_ isWaiting: Bool, _ id: SessionID) { all[id]?.line.isTakenForWaiting = isWaiting }
 
   // MARK: - Requests and events
 
@@ -253,18 +256,23 @@ struct SessionTable: Sendable {
     all[session]?.requests.begin(id, request)
   }
 
-  /// Takes one offer of what a session may make. How many milliseconds to wait where that is none.
-  mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
+  /// Takes one offer of what a session may make that has a seat.
+  /// - Throws: 1006 with the time to wait.
+  mutating func takeOffer(of id: SessionID, at now: Instant) throws(ErrorObject) {
+    guard all[id]?.place != nil, let wait = all[id]?.offerRate.take(at: now) else { return }
+    throw .tooOften("negotiating", wait)
+  }
 
   /// Takes so many changes of views, likewise.
-  mutating func takeShows(_ count: Int, of id: SessionID, at now: Instant) -> Int64? {
-    all[id]?.showRate.take(count, at: now)
+  mutating func takeShows(_ count: Int, _ what: String, of id: SessionID, at now: Instant) throws(ErrorObject) {
+    guard all[id]?.place != nil, let wait = all[id]?.showRate.take(count, at: now) else { return }
+    throw .tooOften(what, wait)
   }
 
   // MARK: - Settling
 
-  /// Numbers what sessions are told, and says where it goes, in place and in order. Before anything changes of who is connected where, and
-  /// of who has a seat, as what was said before it was said to those of then.
+  /// Numbers what sessions are told, and says where it goes, in place and in order; and notes who has a seat. Before anything changes of who
+  /// is connected where, as what was said before it was said to those of then.
   mutating func settle(_ step: inout Step) {
     for output in step.takeUnsettled() {
       switch output {
@@ -272,7 +280,19 @@ struct SessionTable: Sendable {
       case .tell(let event, let session): send(event, to: CollectionOfOne(session), &step)
       case .tellAll(let event, let sessions): send(event, to: sessions, &step)
       case .answer(let key, let result): finish(key, result, &step)
+      case .seated(let session, let place): assign(place, to: session)
+      case .unseated(let session): unseat(session, at: step.now.instant)
+      case .record(let record, let isStored): tell(record, isStored: isStored, &step)
+      case .stream(let session, let stream, let change):
+        if let connection = all[session]?.connection { step.add(.stream(connection, stream, change)) }
       }
+    }
+  }
+
+  private mutating func tell(_ entry: UserRecord, isStored: Bool, _ step: inout Step) {
+    for session in of(entry.user) where session.identity.rights.contains(.call) {
+      let event = CallRecordEvent(record: entry.seen(from: session.deviceId), stored: isStored ? nil : false)
+      send(.callRecord(event), to: CollectionOfOne(session.id), &step)
     }
   }
 

@@ -3,7 +3,34 @@
 import Basics
 import RoostProtocol
 
+/// All of sessions: those there are, and what operators have taken back from those who come.
+struct Sessions: Sendable {
+  var table: SessionTable
+  /// Tokens that are not believed any more.
+  var revocations = RevocationTable()
+  /// What operators have left of users' grants.
+  var narrowings = NarrowingTable()
+
+  init(_ rules: ConferenceRules) { table = SessionTable(replayBytesPerNetwork: rules.replayBytesPerNetwork) }
+
+  /// Takes what a request of a door takes of the offers and views of its session.
+  /// - Throws: 1006 with the time to wait.
+  mutating func takeBudget(of request: StreamRequest, _ id: SessionID, at now: Instant) throws(ErrorObject) {
+    switch request {
+    case .publish: try table.takeOffer(of: id, at: now)
+    case .play(_, _, let lines, _): try table.takeShows(lines.count, "beginning to play", of: id, at: now)
+    case .show(_, let tracks): try table.takeShows(max(tracks.count, 1), "changing what you play", of: id, at: now)
+    case .close: break
+    }
+  }
+}
+
 extension ConferenceCore {
+  /// What rooms know of a session is another: they are told at once.
+  mutating func tellRooms(of id: SessionID) {
+    if let facts = sessions.table.facts(of: id) { rooms.table.note(facts) }
+  }
+
   // MARK: - Hello
 
   /// Begins a session. It takes the place of one of the same user and device, if the client may do that; where that depends on how
@@ -14,14 +41,15 @@ extension ConferenceCore {
   ) throws(ErrorObject) {
     let old: SessionID?
     do throws(ErrorObject) {
-      try Revoking.check(identity, state)
-      old = state.sessionToReplace(identity)
-      if let old, !state.mayReplace(old, identity, token: params.resumeToken) {
-        let refusal = state.deviceInUse(by: old, step.now)
+      try Revoking.check(identity, sessions)
+      old = sessions.table.sessionToReplace(identity)
+      if let old, let held = sessions.table[old], !held.facts.mayBeReplaced(by: identity, token: params.resumeToken) {
+        let refusal = sessions.table.deviceInUse(by: old, step.now)
         guard params.takeover == true else { throw refusal }
-        let returner = Returner(identity: identity, network: identity.knownNetwork, old: old, silence: silence)
+        let returner = Returner(
+          identity: identity, network: identity.knownNetwork, old: held.facts, seat: held.seat, silence: silence)
         let isAdmitted = try takeovers.admits(
-          returner, .hello(connection), refusal: refusal, { .hello(id, params, identity, about: $0) }, state, &step)
+          returner, .hello(connection), refusal: refusal, { .hello(id, params, identity, about: $0) }, rules, &step)
         guard isAdmitted == true else { return }
       }
       guard !isDraining else { throw ErrorObject(.draining) }
@@ -30,38 +58,38 @@ extension ConferenceCore {
     } catch {
       step.count(.sessionRefused(error.code))
       RefusalLog.leave(
-        "hello_refused", ["user": identity.user, "code": error.code.name], of: identity, &state, &step)
+        "hello_refused", ["user": identity.user, "code": error.code.name], of: identity, &refusalLines, &step)
       throw error
     }
-    let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : state.sessions[$0]?.predecessor }
+    let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : sessions.table[$0]?.predecessor }
     let session = Session(
-      SessionID(state.makeNumber()), identity, params, on: connection, predecessor, rules, random: &random, at: step.now
+      SessionID(step.makeNumber()), identity, params, on: connection, predecessor, rules, random: &random, at: step.now
     )
-    state.sessions.insert(session, &step)
-    Narrowings.limit(session.id, &state, step.now)
-    let mayCall = state.sessions[session.id]?.identity.rights.contains(.call) ?? false
-    state.sessions.setProof(
+    sessions.table.insert(session, &step)
+    Narrowings.limit(session.id, &sessions, step.now)
+    let mayCall = sessions.table[session.id]?.identity.rights.contains(.call) ?? false
+    sessions.table.setProof(
       of: session.id, until: step.now.end(of: identity), warning: step.now.warning(of: identity, isFurther: false))
-    _ = state.sessions.begin(.session(.hello(params)), id, of: session.id)
+    _ = sessions.table.begin(.session(.hello(params)), id, of: session.id)
     step.count(.sessionStarted)
     step.log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
     let rings = calls.arrived(
       session.id.device, user: session.user, name: session.deviceId, displayName: session.displayName,
-      isCallable: session.isCallable, mayCall: mayCall, predecessor: predecessor?.device,
+      isCallable: session.device.isCallable, mayCall: mayCall, predecessor: predecessor?.device,
       at: step.now)
     if let old { replace(old, &step) }
     let result = HelloResult(session, self, step.now)
     step.answer(RequestKey(session: session.id, id: id), .success(.hello(result)))
     // What its token gives, its client has read.
-    if state.rightsNow(of: session.id) != identity.rights { state.sessions.noteTold(nil, session.id) }
+    if sessions.table.rightsNow(of: session.id) != identity.rights { sessions.table.noteTold(nil, session.id) }
     carry(rings, &step)
   }
 
   /// Sees to it that there is space for one session more: where there is none, the one that has been without a socket for
   /// longest goes, unless it has a seat. Clients that died leave such sessions behind, and must not keep others out.
   private mutating func makeSpace(_ step: inout Step) throws(ErrorObject) {
-    guard state.sessions.counted >= rules.maxSessions else { return }
-    guard let oldest = state.sessions.takeLongestWaiting(at: step.now.instant) else {
+    guard sessions.table.counted >= rules.maxSessions else { return }
+    guard let oldest = sessions.table.takeLongestWaiting(at: step.now.instant) else {
       throw ErrorObject(.overloaded, "All \(rules.maxSessions) sessions are in use; try again later.") {
         $0.limit = rules.maxSessions
         $0.retryAfterMs = rules.resumeGrace.milliseconds
@@ -73,14 +101,15 @@ extension ConferenceCore {
 
   /// The next session of the same device takes this one's place. A leg in a call waits for that, as one whose socket broke.
   private mutating func replace(_ old: SessionID, _ step: inout Step) {
-    guard let session = state.sessions[old] else { return }
-    Places.keep(session.seat, &state, &step)
+    guard let session = sessions.table[old] else { return }
+    Places.keep(session.seat, &rooms, &step)
     step.tell(.sessionReplaced, to: old)
-    state.sessions.noteReplaced(session.token)
+    sessions.table.noteReplaced(session.token)
     if calls.hasLeg(old.device) {
-      state.sessions.supersede(session.id, &step)
-      state.sessions.setGrace(of: session.id, state.grace(of: session.seat), at: step.now.instant)
-      if let seat = session.seat { state.seatDisconnected(seat, &step) }
+      sessions.table.supersede(session.id, &step)
+      sessions.table.setGrace(of: session.id, rooms.grace(of: session.seat), at: step.now.instant)
+      tellRooms(of: session.id)
+      if let seat = session.seat { rooms.seatDisconnected(seat, &step) }
       carry(calls.replaced(session.id.device, at: step.now), &step)
     } else {
       end(old, .replaced, &step)
@@ -94,10 +123,11 @@ extension ConferenceCore {
   mutating func resume(
     _ params: ResumeParams, from network: PeerNetwork?, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) throws(ErrorObject) {
-    let session = try state.sessionToResume(params)
+    let session = try sessions.table.sessionToResume(params)
     step.subject = LineSubject(session.identity)
     if let old = session.connection { step.add(.closeConnection(old, .resumedElsewhere)) }
-    state.sessions.connect(session.id, to: connection, from: network, &step)
+    sessions.table.connect(session.id, to: connection, from: network, &step)
+    tellRooms(of: session.id)
     step.log("session_resumed", ["session": "\(session.id)", "user": session.user])
     let missed = session.log.events(after: params.lastSeq)
     if let missed {
@@ -108,7 +138,7 @@ extension ConferenceCore {
       step.count(.resynced)
       resync(session, id: id, on: connection, &step)
     }
-    if let seat = session.seat { state.seatResumed(seat, &step) }
+    if let seat = session.seat { rooms.seatResumed(seat, &step) }
     carry(calls.connected(session.id.device, isAnew: missed == nil, at: step.now), &step)
   }
 
@@ -117,7 +147,7 @@ extension ConferenceCore {
   ) {
     let current = calls.current(of: session.user, at: step.now)
     let isHere = calls.hasLeg(session.id.device)
-    var room = session.seat.flatMap { state.snapshot($0, at: step.now.wallMilliseconds) }
+    var room = session.seat.flatMap { rooms.snapshot($0, at: step.now.wallMilliseconds) }
     room?.seq = session.log.seq
     let resync = Resync(
       seq: session.log.seq, room: room,
@@ -126,14 +156,14 @@ extension ConferenceCore {
       ringing: calls.ringing(for: session.user, on: session.deviceId, at: step.now))
     step.add(.reply(connection, id, .success(.resumed(.resync(resync)))))
     // What is told once may be among the events that are gone.
-    if session.identity.expiresAt != nil, state.sessions.warnings[session.id] == nil {
-      Proofs.warn(session.id, &state.sessions, &step)
+    if session.identity.expiresAt != nil, sessions.table.warnings[session.id] == nil {
+      Proofs.warn(session.id, sessions.table, &step)
     }
-    guard let seat = state.currentSeat(of: session.id) else { return }
+    guard let seat = rooms.currentSeat(of: session.id) else { return }
     // The offer that waits for an answer may be among the events that are gone, and so may pauses and layers.
     if let offer = seat.outstandingOffer { step.tell(.pcOffer(offer), to: session.id) }
-    subscribing.tellPauses(of: seat.id, &state, &step)
-    publishing.tellLayers(of: seat.id, &state, &step)
+    subscribing.tellPauses(of: seat.id, &rooms, &step)
+    publishing.tellLayers(of: seat.id, &rooms, &step)
   }
 
   // MARK: - The end
@@ -141,19 +171,21 @@ extension ConferenceCore {
   /// A clean close ends the session; anything else starts its grace.
   mutating func connectionClosed(_ connection: ConnectionID, clean: Bool, _ step: inout Step) {
     takeovers.forget(.hello(connection))
-    guard let id = state.sessions[on: connection] else { return }
-    state.sessions.disconnect(id, &step)
+    guard let id = sessions.table[on: connection] else { return }
+    sessions.table.disconnect(id, &step)
     if clean {
-      Places.keep(state.sessions[id]?.seat, &state, &step)
+      tellRooms(of: id)
+      Places.keep(rooms.table.stays[id]?.seat, &rooms, &step)
       return end(id, .left, &step)
     }
-    let seat = state.sessions[id]?.seat
-    let legBefore = state.sessions.keeper(for: id).flatMap { state.sessions[$0]?.seat }
-    state.sessions.setGrace(of: id, state.grace(of: seat ?? legBefore), at: step.now.instant)
+    let seat = sessions.table[id]?.seat
+    let legBefore = sessions.table.keeper(for: id).flatMap { sessions.table[$0]?.seat }
+    sessions.table.setGrace(of: id, rooms.grace(of: seat ?? legBefore), at: step.now.instant)
+    tellRooms(of: id)
     if let seat {
-      state.seatDisconnected(seat, &step)
+      rooms.seatDisconnected(seat, &step)
     } else {
-      state.sessions.noteWaiting(id, at: step.now.instant)
+      sessions.table.noteWaiting(id, at: step.now.instant)
     }
     carry(calls.disconnected(id.device, at: step.now), &step)
   }
@@ -161,16 +193,18 @@ extension ConferenceCore {
   /// Removes a session with its seat. Its connection, if it has one, is the caller's to close.
   mutating func end(_ id: SessionID, _ reason: LeaveReason, _ step: inout Step) {
     // Nothing is said to it any more, whatever its end leads to.
-    state.sessions.disconnect(id, &step)
-    let keeper = state.sessions.keeper(for: id)
-    let wasSuperseded = state.sessions.endSupersession(id)
+    sessions.table.disconnect(id, &step)
+    tellRooms(of: id)
+    let keeper = sessions.table.keeper(for: id)
+    let wasSuperseded = sessions.table.endSupersession(id)
     carry(calls.gone(id.device, reason, at: step.now), &step)
-    if let seat = state.sessions[id]?.seat { leave(seat, reason, &step) }
-    Doors.leaveLobby(id, &state, &step)
-    guard let session = state.sessions.remove(id, &step) else { return }
+    if let seat = rooms.table.seat(of: id) { leave(seat.id, reason, &step) }
+    Doors.leaveLobby(id, &rooms, &step)
+    rooms.table.forget(id)
+    guard let session = sessions.table.remove(id, &step) else { return }
     // Nobody else is left to take up the leg of the session before.
     if reason != .replaced, let keeper { end(keeper, reason, &step) }
-    if wasSuperseded { state.sessions.noteWaitingSuccessors(of: session, at: step.now.instant) }
+    if wasSuperseded { sessions.table.noteWaitingSuccessors(of: session, at: step.now.instant) }
     step.log("session_ended", ["session": "\(id)", "user": session.user, "reason": reason.rawValue])
   }
 
@@ -180,22 +214,22 @@ extension ConferenceCore {
     isDraining = true
     let closing = Event.sessionClosing(
       SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: retryAfter))
-    step.tell(closing, to: state.sessions.all.keys.sorted())
+    step.tell(closing, to: sessions.table.all.keys.sorted())
     carry(calls.drain(at: step.now), &step)
   }
 }
 
-extension ConferenceState {
+extension SessionTable {
   /// The session that a hello replaces; nil when there is none.
   fileprivate func sessionToReplace(_ identity: Identity) -> SessionID? {
-    identity.device.flatMap { sessions.current(of: identity.user, on: $0) }
+    identity.device.flatMap { current(of: identity.user, on: $0) }
   }
 
   /// 1005 for a hello that does not show the token of the session that its device has.
   fileprivate func deviceInUse(by old: SessionID, _ now: Now) -> ErrorObject {
     ErrorObject(.forbidden, "This device of this user has a session; show its resumeToken to replace it.") {
       $0.reason = "device_in_use"
-      if let end = sessions.graces[old] {
+      if let end = graces[old] {
         $0.retryable = true
         $0.retryAfterMs = max((end - now.instant).milliseconds, 0)
       }
@@ -206,9 +240,9 @@ extension ConferenceState {
   /// - Throws: 1007 where it is gone, 1008 where another has replaced it, −32602 for an event that was never sent.
   fileprivate func sessionToResume(_ params: ResumeParams) throws(ErrorObject) -> Session {
     guard let token = ResumeToken(params.resumeToken) else { throw ErrorObject(.resumeExpired) }
-    if sessions.wasReplaced(token) { throw ErrorObject(.sessionReplaced) }
-    guard let session = sessions[token.session], session.token == token,
-      !sessions.superseded.contains(session.id)
+    if wasReplaced(token) { throw ErrorObject(.sessionReplaced) }
+    guard let session = self[token.session], session.token == token,
+      !superseded.contains(session.id)
     else { throw ErrorObject(.resumeExpired) }
     guard params.lastSeq <= session.log.seq else {
       throw .parameter("lastSeq", expected: "a number that was sent, at most \(session.log.seq)")
@@ -225,7 +259,7 @@ extension HelloResult {
       sessionId: "\(session.id)", resumeToken: session.token.text, user: session.user, deviceId: session.deviceId,
       serverTime: now.wallMilliseconds,
       limits: ServerLimits(
-        messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: core.state.chatBytes,
+        messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: core.rooms.chatBytes,
         metadataBytes: ProtocolLimits.opaqueBytes,
         tracks: rules.mostTracks, replayEvents: rules.replayEvents,
         resumeGraceMs: rules.resumeGrace.milliseconds, idlePingMs: rules.idlePing.milliseconds),

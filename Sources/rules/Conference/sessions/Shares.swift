@@ -125,9 +125,9 @@ enum Shares {
   ) throws(ErrorObject) {
     let evicted = old == nil ? try Self.evicted(for: identity, core, step.now) : nil
     if let network = ShareHolder(identity).network {
-      let isFreed = (old ?? evicted).flatMap { core.state.sessions[$0]?.identity.network } == network
+      let isFreed = (old ?? evicted).flatMap { core.sessions.table[$0]?.identity.network } == network
       let limit = core.rules.maxSessionsPerNetwork
-      guard core.state.sessions.shares.count(of: network) - (isFreed ? 1 : 0) < limit else {
+      guard core.sessions.table.shares.count(of: network) - (isFreed ? 1 : 0) < limit else {
         throw .share(.sessionsPerAddress, limit, wait: core.rules.resumeGrace.milliseconds)
       }
     }
@@ -145,24 +145,24 @@ enum Shares {
     for identity: Identity, _ core: ConferenceCore, _ now: Now
   ) throws(ErrorObject) -> SessionID? {
     let limit = core.rules.maxSessionsPerUser
-    guard let user = ShareHolder(identity).user, !core.state.sessions.shares.includes(identity),
-      core.state.sessions.shares.count(of: user) >= limit
+    guard let user = ShareHolder(identity).user, !core.sessions.table.shares.includes(identity),
+      core.sessions.table.shares.count(of: user) >= limit
     else { return nil }
-    if let oldest = core.state.sessions.longestWaiting(of: user) { return oldest }
-    let wait = core.state.sessions.firstGrace(of: user).map { ($0 - now.instant).milliseconds }
+    if let oldest = core.sessions.table.longestWaiting(of: user) { return oldest }
+    let wait = core.sessions.table.firstGrace(of: user).map { ($0 - now.instant).milliseconds }
     throw .share(.sessionsPerUser, limit, wait: wait)
   }
 
   /// Whether somebody may open one room more. The one that they leave for it, where nobody else is in it, is free then.
   /// - Throws: 5002.
-  static func checkRoom(_ session: Session, _ state: ConferenceState) throws(ErrorObject) {
+  static func checkRoom(_ session: MemberFacts, _ rooms: Rooms) throws(ErrorObject) {
     let holder = ShareHolder(session.identity)
-    let freed = state.rooms.isHeldBySeatAlone(session.seat) ? 1 : 0
-    if let user = holder.user, state.rooms.shares.count(of: user) - freed >= state.rules.maxRoomsPerUser {
-      throw .share(.roomsPerUser, state.rules.maxRoomsPerUser)
+    let freed = rooms.table.isHeldBySeatAlone(rooms.table.stays[session.session]?.seat) ? 1 : 0
+    if let user = holder.user, rooms.table.shares.count(of: user) - freed >= rooms.rules.maxRoomsPerUser {
+      throw .share(.roomsPerUser, rooms.rules.maxRoomsPerUser)
     }
-    if let network = holder.network, state.rooms.shares.count(of: network) - freed >= state.rules.maxRoomsPerNetwork {
-      throw .share(.roomsPerAddress, state.rules.maxRoomsPerNetwork, wait: state.rules.resumeGrace.milliseconds)
+    if let network = holder.network, rooms.table.shares.count(of: network) - freed >= rooms.rules.maxRoomsPerNetwork {
+      throw .share(.roomsPerAddress, rooms.rules.maxRoomsPerNetwork, wait: rooms.rules.resumeGrace.milliseconds)
     }
   }
 }

@@ -35,7 +35,9 @@ struct Returner {
   let identity: Identity
   /// From where they are connected.
   let network: PeerNetwork?
-  let old: SessionID
+  /// Whose place they want, and that one's seat.
+  let old: MemberFacts
+  let seat: SeatID?
   /// What is known of the old session's media; nil where nobody has asked.
   let silence: MediaSilence?
 }
@@ -53,26 +55,27 @@ enum Comeback {
   /// When it is worth asking again where the old socket stands: its next ping, and the time for the answer, are somewhere ahead.
   private static let lookAgain: Int64 = 2_000
 
-  init(_ returner: Returner, _ state: ConferenceState, at now: Instant) {
-    guard returner.identity.mayComeBack, let network = returner.network, let session = state.sessions[returner.old],
-      session.identity.mayComeBack, session.reachedFrom == network
+  init(_ returner: Returner, _ limit: TimeDelta, at now: Instant) {
+    guard returner.identity.mayComeBack, let network = returner.network, returner.old.identity.mayComeBack,
+      returner.old.presence.reachedFrom == network
     else {
       self = .no
       return
     }
-    self = Self.judge(session, returner.silence, state.rules.takeoverSilence, at: now)
+    self = Self.judge(returner, limit, at: now)
   }
 
   private static func judge(
-    _ session: Session, _ silence: MediaSilence?, _ limit: TimeDelta, at now: Instant
+    _ returner: Returner, _ limit: TimeDelta, at now: Instant
   ) -> Comeback {
-    guard session.connection == nil || session.isOverdue else { return .later(lookAgain) }
-    if let seat = session.seat {
+    let (old, silence) = (returner.old.presence, returner.silence)
+    guard !old.isConnected || old.isOverdue else { return .later(lookAgain) }
+    if let seat = returner.seat {
       guard let silence else { return .ask(seat) }
       guard silence.seat == seat else { return .later(lookAgain) }
     }
     // Who has sent no media yet was heard last when the socket ended; one that owes an answer has owed it for as long.
-    let quiet = silence?.time ?? session.lostAt.map { now - $0 } ?? limit
+    let quiet = silence?.time ?? old.lostAt.map { now - $0 } ?? limit
     return quiet >= limit ? .yes : .later((limit - quiet).milliseconds + 1)
   }
 }
@@ -88,9 +91,9 @@ extension Takeovers {
   /// - Throws: `refusal`, with the time to wait where waiting helps.
   mutating func admits(
     _ returner: Returner, _ asker: Asker, refusal: ErrorObject, _ request: (SeatID) -> Request,
-    _ state: ConferenceState, _ step: inout Step
+    _ rules: ConferenceRules, _ step: inout Step
   ) throws(ErrorObject) -> Bool? {
-    switch Comeback(returner, state, at: step.now.instant) {
+    switch Comeback(returner, rules.takeoverSilence, at: step.now.instant) {
     case .no: throw refusal
     case .later(let wait):
       var refusal = refusal
@@ -102,14 +105,14 @@ extension Takeovers {
       step.add(.askSilence(asker, seat))
       return nil
     case .yes:
-      step.log("came_back", ["user": returner.identity.user, "session": "\(returner.old)"])
+      step.log("came_back", ["user": returner.identity.user, "session": "\(returner.old.session)"])
       return true
     }
   }
 
   /// - Throws: 3003 where a connection has a session, or a hello that waits.
-  func checkHello(on connection: ConnectionID, _ state: ConferenceState) throws(ErrorObject) {
-    if state.sessions[on: connection] != nil { throw ErrorObject(.invalidState, "This connection has its session.") }
+  func checkHello(on connection: ConnectionID, _ sessions: SessionTable) throws(ErrorObject) {
+    if sessions[on: connection] != nil { throw ErrorObject(.invalidState, "This connection has its session.") }
     if waiting[.hello(connection)] != nil {
       throw ErrorObject(.invalidState, "The hello of this connection waits for its answer.")
     }
@@ -141,17 +144,21 @@ struct LegWish {
   }
 
   /// Whether its token shows that it may have the leg.
-  func isProved(_ session: Session, _ calls: Switchboard, _ state: ConferenceState) -> Bool {
-    holder(session, calls).map { state.mayReplace($0, session.identity, token: token) } ?? false
+  func isProved(_ session: Session, _ calls: Switchboard, _ sessions: SessionTable) -> Bool {
+    holder(session, calls).map { sessions.mayReplace($0, session.identity, token: token) } ?? false
   }
 
   /// Who comes back to it without such proof; nil where there is nothing to ask about, and the switchboard decides.
   func returner(
-    _ session: Session, _ silence: MediaSilence?, _ calls: Switchboard, _ state: ConferenceState, at now: Instant
+    _ session: Session, _ silence: MediaSilence?, _ calls: Switchboard, _ sessions: SessionTable,
+    _ rules: ConferenceRules, at now: Instant
   ) -> Returner? {
-    guard isTakeover, let old = holder(session, calls), session.predecessor != old else { return nil }
-    let returner = Returner(identity: session.identity, network: session.reachedFrom, old: old, silence: silence)
-    if case .no = Comeback(returner, state, at: now) { return nil }
+    guard isTakeover, let id = holder(session, calls), session.predecessor != id, let old = sessions[id] else {
+      return nil
+    }
+    let returner = Returner(
+      identity: session.identity, network: session.line.reachedFrom, old: old.facts, seat: old.seat, silence: silence)
+    if case .no = Comeback(returner, rules.takeoverSilence, at: now) { return nil }
     return returner
   }
 }
@@ -163,12 +170,12 @@ extension ConferenceCore {
     switch (asker, waiting) {
     case (.request(let key), .request(let request, let seat)):
       // Its session may be gone by now.
-      guard state.sessions[key.session] != nil else { return }
+      guard sessions.table[key.session] != nil else { return }
       serve(request, key, MediaSilence(seat: seat, time: time), &step)
     case (.hello(let connection), .hello(let id, let params, let identity, let seat)):
       step.subject = LineSubject(identity)
       do throws(ErrorObject) {
-        try takeovers.checkHello(on: connection, state)
+        try takeovers.checkHello(on: connection, sessions.table)
         try hello(params, of: identity, id: id, on: connection, MediaSilence(seat: seat, time: time), &step)
       } catch {
         step.add(.reply(connection, id, .failure(error)))

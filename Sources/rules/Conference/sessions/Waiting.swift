@@ -8,11 +8,11 @@ extension ConferenceCore {
   /// What doors are to be told since this was asked last. Costs time with the sessions that something happened to, not with all.
   public mutating func takeWaiting() -> [ClientEffect] {
     var effects: [ClientEffect] = []
-    for id in state.sessions.takeUnsettled() {
-      guard let session = state.sessions[id], let connection = session.connection else { continue }
+    for id in sessions.table.takeUnsettled() {
+      guard let session = sessions.table[id], let connection = session.connection else { continue }
       let isWaiting = session.seat == nil && !calls.concerns(id.device)
-      guard isWaiting != session.isTakenForWaiting else { continue }
-      state.sessions.setWaiting(isWaiting, id)
+      guard isWaiting != session.line.isTakenForWaiting else { continue }
+      sessions.table.setWaiting(isWaiting, id)
       effects.append(.setWaiting(connection, isWaiting))
     }
     return effects

@@ -13,7 +13,7 @@ extension Rights {
   }
 }
 
-extension Session {
+extension MemberFacts {
   /// What one may do in a room, or would: operators may have left less there than elsewhere.
   func rights(in room: String) -> Rights { identity.rights.intersection(roomRights[room] ?? identity.rights) }
 
@@ -83,14 +83,9 @@ extension Session {
   func checkInvite() throws(ErrorObject) { try identity.rights.check(.invite, "invite") }
 }
 
-extension ConferenceState {
-  /// What somebody may do on their seat; nothing where their session is gone.
-  func rights(of seat: Seat) -> Rights { sessions[seat.session]?.rights(in: rooms.name(of: seat.room)) ?? [] }
-
-  /// What a session may do where it is now.
-  func rightsNow(of id: SessionID) -> Rights {
-    currentSeat(of: id).map { rights(of: $0) } ?? sessions[id]?.identity.rights ?? []
-  }
+extension Rooms {
+  /// What somebody may do on their seat.
+  func rights(of seat: Seat) -> Rights { seat.member.rights(in: table.name(of: seat.room)) }
 
   /// - Throws: 1005 without the right to write.
   func checkChat(_ seat: Seat) throws(ErrorObject) { try rights(of: seat).check(.chat, "chat") }
@@ -109,7 +104,7 @@ extension ConferenceState {
   func maySubscribe(_ seat: Seat) -> Bool { rights(of: seat).contains(.subscribe) }
 }
 
-extension ConferenceState {
+extension Rooms {
   /// Whether a seat may publish tracks of these kinds, with what was announced of them: by its user's rights, and where only so
   /// many may publish at once.
   /// - Throws: 1005.
@@ -125,14 +120,6 @@ extension ConferenceState {
       }
     }
     if seat.tracks.isEmpty { try Places(for: seat, self, at: now)?.check() }
-  }
-
-  /// Whether somebody who is the same user may take a session's place: where it is proved that they are, always, else with the
-  /// session's resume token.
-  func mayReplace(_ session: SessionID, _ identity: Identity, token: String?) -> Bool {
-    if identity.isVerified { return true }
-    guard let shown = token.flatMap(ResumeToken.init), let held = sessions[session]?.token else { return false }
-    return shown == held
   }
 }
 
@@ -168,15 +155,15 @@ extension Rights {
 
 enum Access {
   /// - Throws: 1005 for who is no moderator of the room.
-  static func checkModerate(_ seat: Seat, _ state: ConferenceState) throws(ErrorObject) {
-    guard state.role(of: seat) != .moderator else { return }
+  static func checkModerate(_ seat: Seat, _ rooms: Rooms) throws(ErrorObject) {
+    guard rooms.role(of: seat) != .moderator else { return }
     throw ErrorObject(.forbidden, "You do not moderate this room.") { $0.reason = "moderate" }
   }
 
   /// Who was given a role is no match for who has the grant.
   /// - Throws: 1005.
-  static func checkRank(of seat: Seat, over target: Seat?, _ state: ConferenceState) throws(ErrorObject) {
-    guard let target, target.id != seat.id, moderatesByGrant(target, state), !moderatesByGrant(seat, state) else {
+  static func checkRank(of seat: Seat, over target: Seat?, _ rooms: Rooms) throws(ErrorObject) {
+    guard let target, target.id != seat.id, moderatesByGrant(target, rooms), !moderatesByGrant(seat, rooms) else {
       return
     }
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
@@ -185,58 +172,57 @@ enum Access {
   /// Nor for the host of a call who has no seat, as they are not back after a restart.
   /// - Throws: 1005.
   static func checkRank(
-    of seat: Seat, overAbsent user: String?, in room: Room, _ state: ConferenceState
+    of seat: Seat, overAbsent user: String?, in room: Room, _ rooms: Rooms
   ) throws(ErrorObject) {
-    guard let host = room.host, host == user, host != seat.user, !moderatesByGrant(seat, state) else { return }
+    guard let host = room.host, host == user, host != seat.user, !moderatesByGrant(seat, rooms) else { return }
     throw ErrorObject(.forbidden, "This user is the host.") { $0.reason = "moderator" }
   }
 
   /// Nobody bans themselves, nor who has the grant: they would be let in all the same.
   /// - Throws: 1005.
   static func checkBan(
-    by seat: Seat, of user: String, _ target: Seat?, _ state: ConferenceState
+    by seat: Seat, of user: String, _ target: Seat?, _ rooms: Rooms
   ) throws(ErrorObject) {
     if user == seat.user { throw ErrorObject(.forbidden, "This is yourself.") { $0.reason = "self" } }
-    guard let target, moderatesByGrant(target, state) else { return }
+    guard let target, moderatesByGrant(target, rooms) else { return }
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
   }
 
   /// Whether somebody moderates the room that they are in without having been given a role, which would add nothing: by their grant, or
   /// as the host of a group call. In other calls nobody does.
-  static func moderatesByGrant(_ seat: Seat, _ state: ConferenceState) -> Bool {
-    guard let room = state.rooms[seat.room], let session = state.sessions[seat.session] else { return false }
-    return moderatesByGrant(session, room)
+  static func moderatesByGrant(_ seat: Seat, _ rooms: Rooms) -> Bool {
+    rooms.table[seat.room].map { moderatesByGrant(seat.member, $0) } ?? false
   }
 
   /// The same of a session of the user, on the seat or about to take it.
-  private static func moderatesByGrant(_ session: Session, _ room: Room) -> Bool {
+  private static func moderatesByGrant(_ session: MemberFacts, _ room: Room) -> Bool {
     guard room.isOfCall else { return session.mayModerate(room.name) }
     return room.host == session.user || room.host != nil && session.mayModerateCalls
   }
 
   /// - Throws: 1005 where moderators alone may write.
-  static func checkChatOpen(_ seat: Seat, _ state: ConferenceState) throws(ErrorObject) {
-    guard state.rooms[seat.room]?.moderation.isChatDisabled == true, state.role(of: seat) != .moderator else { return }
+  static func checkChatOpen(_ seat: Seat, _ rooms: Rooms) throws(ErrorObject) {
+    guard rooms.table[seat.room]?.moderation.isChatDisabled == true, rooms.role(of: seat) != .moderator else { return }
     throw ErrorObject(.forbidden, "Moderators alone may write now.") { $0.reason = "chat_disabled" }
   }
 
   /// Whether a session might write in the place of another one of its user.
-  static func mayWrite(_ session: Session, on seat: Seat, _ state: ConferenceState) -> Bool {
-    guard let room = state.rooms[seat.room], session.rights(in: room.name).contains(.chat) else { return false }
+  static func mayWrite(_ session: MemberFacts, on seat: Seat, _ rooms: Rooms) -> Bool {
+    guard let room = rooms.table[seat.room], session.rights(in: room.name).contains(.chat) else { return false }
     return !room.moderation.isChatDisabled || moderatesByGrant(session, room)
       || room.moderation.roles[seat.user] == .moderator
   }
 
   /// Whether somebody's tracks of a kind stay muted until a moderator says otherwise.
-  static func isHeld(_ seat: Seat, _ kind: TrackKind, _ state: ConferenceState) -> Bool {
-    state.rooms[seat.room]?.moderation.isHeld(seat.user, kind) == true && state.role(of: seat) != .moderator
+  static func isHeld(_ seat: Seat, _ kind: TrackKind, _ rooms: Rooms) -> Bool {
+    rooms.table[seat.room]?.moderation.isHeld(seat.user, kind) == true && rooms.role(of: seat) != .moderator
   }
 
   /// Nobody moderates a call but from a seat in it, and where two talk nobody does.
   /// - Throws: 1005.
-  static func checkModerated(_ room: String, from session: SessionID, _ state: ConferenceState) throws(ErrorObject) {
+  static func checkModerated(_ room: String, from session: SessionID, _ rooms: Rooms) throws(ErrorObject) {
     guard CallRoom.isName(room) else { return }
-    guard let seat = state.currentSeat(of: session), let own = state.rooms[seat.room], own.name == room, own.host != nil
+    guard let seat = rooms.currentSeat(of: session), let own = rooms.table[seat.room], own.name == room, own.host != nil
     else { throw ErrorObject(.forbidden) }
   }
 

@@ -26,12 +26,12 @@ enum AddressBanning {
   /// Somebody who has no seat in the room wants one. By their address nobody is kept out who has the grant `moderate`, nor by a moderator's
   /// word about an address whom a moderator has let in by name.
   /// - Throws: 2009.
-  static func check(_ session: Session, in name: String, _ state: ConferenceState, _ now: Now) throws(ErrorObject) {
-    guard !session.mayModerate(name), let network = state.rules.bannable(session.identity.network) else { return }
-    let room = state.rooms[named: name].flatMap { state.rooms[$0] }
+  static func check(_ session: MemberFacts, in name: String, _ rooms: Rooms, _ now: Now) throws(ErrorObject) {
+    guard !session.mayModerate(name), let network = rooms.rules.bannable(session.identity.network) else { return }
+    let room = rooms.table[named: name].flatMap { rooms.table[$0] }
     let isKnown = room?.moderation.vouches(for: session.user) ?? false
     guard
-      let ban = state.addressBans.ban(of: network, in: name, byOperators: isKnown, at: now.wallMilliseconds)
+      let ban = rooms.addressBans.ban(of: network, in: name, byOperators: isKnown, at: now.wallMilliseconds)
     else { return }
     throw ErrorObject(.banned) { ($0.until, $0.reason) = (ban.until, "address") }
   }
@@ -41,14 +41,14 @@ enum AddressBanning {
   /// The ban of the address that a user is in the room from, or waits from. Nobody is told the address.
   /// - Throws: 3008 where they are not there, 1005 where the address is not to be banned, 1010 where no more can be kept.
   static func ban(
-    with user: String, _ target: Seat?, in room: Room, until: Int64?, by moderator: String, _ state: ConferenceState,
+    with user: String, _ target: Seat?, in room: Room, until: Int64?, by moderator: String, _ rooms: Rooms,
     _ now: Now
   ) throws(ErrorObject) -> KeptAddressBan {
     let waiting = room.moderation.lobby.waiting.first { $0.user == user }
-    guard let session = (target?.session ?? waiting?.session).flatMap({ state.sessions[$0] }) else {
+    guard let member = target?.member ?? waiting?.member else {
       throw ErrorObject(.userNotFound, "This user is not here, so their address is not known.")
     }
-    guard let address = state.rules.bannable(session.identity.network) else {
+    guard let address = rooms.rules.bannable(member.identity.network) else {
       throw ErrorObject(.forbidden, "This user's address is not one to be banned; ban the user alone.") {
         $0.reason = "address"
       }
@@ -57,13 +57,13 @@ enum AddressBanning {
     let end = now.wallMilliseconds + most.milliseconds
     let subject = KeptAddressBan.Subject(room: room.name, address: address, user: user)
     let ban = KeptAddressBan(subject, until: min(until ?? end, end), by: moderator)
-    try state.addressBans.checkSpace(for: ban, at: now.wallMilliseconds)
+    try rooms.addressBans.checkSpace(for: ban, at: now.wallMilliseconds)
     return ban
   }
 
   /// Keeps a ban for which there is space.
   static func keep(_ ban: KeptAddressBan, _ core: inout ConferenceCore, _ step: inout Step) {
-    let gone = core.state.addressBans.insert(ban, at: step.now)
+    let gone = core.rooms.addressBans.insert(ban, at: step.now)
     write(gone.map { .forgetAddressBan($0.subject) } + [.addressBan(ban)], &core, &step)
   }
 
@@ -72,7 +72,7 @@ enum AddressBanning {
     of user: String, in room: String, to end: Int64?, _ core: inout ConferenceCore, _ step: inout Step
   ) {
     guard let end else { return }
-    let sooner = core.state.addressBans.shorten(of: user, in: room, to: end, at: step.now)
+    let sooner = core.rooms.addressBans.shorten(of: user, in: room, to: end, at: step.now)
     write(sooner.map { .addressBan($0) }, &core, &step)
   }
 
@@ -95,7 +95,7 @@ enum AddressBanning {
     }
     let subject = KeptAddressBan.Subject(room: room, address: counted, user: nil)
     let ban = KeptAddressBan(subject, until: end, by: nil)
-    try core.state.addressBans.checkSpace(for: ban, at: wall)
+    try core.rooms.addressBans.checkSpace(for: ban, at: wall)
     keep(ban, &core, &step)
     step.log("address_banned", ["address": counted.description, "room": room ?? "", "until": "\(end)"])
     return ban
@@ -106,13 +106,13 @@ enum AddressBanning {
   static func ban(
     addressOf user: String, in key: RoomKey, until: Int64?, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> KeptAddressBan {
-    guard let seat = core.state.rooms.seat(ofUser: user, in: key) else {
+    guard let seat = core.rooms.table.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
-    guard let address = core.rules.bannable(core.state.sessions[seat.session]?.identity.network) else {
+    guard let address = core.rules.bannable(seat.member.identity.network) else {
       throw .parameter("user", expected: "one whose address is known, and neither this machine's nor a proxy's")
     }
-    return try ban(address, room: core.state.rooms.name(of: key), until: until, &core, &step)
+    return try ban(address, room: core.rooms.table.name(of: key), until: until, &core, &step)
   }
 
   /// What hosts of one IPv6 network are banned as.
@@ -141,7 +141,7 @@ enum AddressBanning {
     _ address: AddressRange, room: String?, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Int {
     let counted = counted(address)
-    let gone = core.state.addressBans.remove {
+    let gone = core.rooms.addressBans.remove {
       $0.subject.address == counted && (room == nil || $0.subject.room == room)
     }
     guard !gone.isEmpty else { throw ErrorObject(.userNotFound, "This address is not banned.") }
@@ -156,13 +156,13 @@ enum AddressBanning {
 
   /// A user is let in again, and so is the address that they were banned with.
   static func lift(of user: String, in room: String, _ core: inout ConferenceCore, _ step: inout Step) {
-    let gone = core.state.addressBans.remove { $0.subject.user == user && $0.subject.room == room }
+    let gone = core.rooms.addressBans.remove { $0.subject.user == user && $0.subject.room == room }
     forget(gone, &core, &step)
   }
 
   /// Those whose time has come are kept nowhere any more.
   static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
-    forget(core.state.addressBans.removeDue(at: step.now.instant), &core, &step)
+    forget(core.rooms.addressBans.removeDue(at: step.now.instant), &core, &step)
   }
 
   static func forget(_ bans: [KeptAddressBan], _ core: inout ConferenceCore, _ step: inout Step) {

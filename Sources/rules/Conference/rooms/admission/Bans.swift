@@ -124,10 +124,9 @@ struct BanTable: Sendable {
 /// Bans that are looked at and taken back.
 enum Banning {
   /// A page of all that is banned from a room, or from any: users, then addresses.
-  static func seen(in room: String?, page: Int, _ state: ConferenceState, at wallMilliseconds: Int64) -> OperatorAnswer
-  {
-    let users = room.map { state.bans.bans(in: $0, at: wallMilliseconds) } ?? state.bans.all(at: wallMilliseconds)
-    let addresses = state.addressBans.bans(in: room, at: wallMilliseconds)
+  static func seen(in room: String?, page: Int, _ rooms: Rooms, at wallMilliseconds: Int64) -> OperatorAnswer {
+    let users = room.map { rooms.bans.bans(in: $0, at: wallMilliseconds) } ?? rooms.bans.all(at: wallMilliseconds)
+    let addresses = rooms.addressBans.bans(in: room, at: wallMilliseconds)
     let (shown, next) = OperatorAnswer.page(page, of: Array(0..<users.count + addresses.count))
     return .bans(
       shown.filter { $0 < users.count }.map { users[$0] },
@@ -139,20 +138,20 @@ enum Banning {
   static func lift(
     _ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) {
-    guard core.state.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil else {
+    guard core.rooms.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil else {
       throw ErrorObject(.userNotFound, "This user is not banned from the room.")
     }
     forget(user, room, &core, &step)
     step.log("ban_lifted", ["room": room, "user": user])
-    guard let key = core.state.rooms[named: room] else { return }
+    guard let key = core.rooms.table[named: room] else { return }
     let moderated = RoomModerated(room: room, by: nil, action: .unban, user: user)
-    core.state.broadcast(.roomModerated(moderated), in: key, &step)
+    core.rooms.broadcast(.roomModerated(moderated), in: key, &step)
   }
 
   /// On disk too, and with the address; nothing where there was none.
   static func forget(_ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step) {
     AddressBanning.lift(of: user, in: room, &core, &step)
-    guard let ban = core.state.bans.remove(user, in: room), core.rules.storesRecords else { return }
+    guard let ban = core.rooms.bans.remove(user, in: room), core.rules.storesRecords else { return }
     core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step)
   }
 }

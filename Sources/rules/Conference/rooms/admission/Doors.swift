@@ -50,9 +50,9 @@ enum Doors {
   // MARK: - Who comes in
 
   /// - Throws: 2009 for who is banned. Who has the grant `moderate` is not: an issuer's word is worth more.
-  static func checkBan(_ session: Session, in room: String, _ state: ConferenceState, _ now: Now) throws(ErrorObject) {
+  static func checkBan(_ session: MemberFacts, in room: String, _ rooms: Rooms, _ now: Now) throws(ErrorObject) {
     guard !session.mayModerate(room),
-      let ban = state.bans.ban(of: session.user, in: room, at: now.wallMilliseconds)
+      let ban = rooms.bans.ban(of: session.user, in: room, at: now.wallMilliseconds)
     else { return }
     throw ErrorObject(.banned) { $0.until = ban.until }
   }
@@ -61,22 +61,22 @@ enum Doors {
   /// - Throws: 2007 at a locked door, 2008 in the lobby, 1005 for who was sent away, 5002 where too many wait, 1006 for who knocks too
   ///   often.
   static func pass(
-    _ session: Session, _ params: RoomJoinParams, into key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
+    _ session: MemberFacts, _ params: RoomJoinParams, into key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
-    guard let room = state.rooms[key] else { return }
+    guard let room = rooms.table[key] else { return }
     try room.checkOpen()
     if session.mayModerate(room.name) || room.moderation.roles[session.user] != nil { return }
     switch room.moderation.door {
     case .open: return
     case .locked: throw ErrorObject(.roomLocked)
-    case .lobby: try knock(session, params, at: key, room, &state, &step)
+    case .lobby: try knock(session, params, at: key, room, &rooms, &step)
     }
   }
 
   /// A room that is not configured, and that nobody has come back to since a restart, is guarded as before it. Nobody is there to be
   /// told of who knocks.
   /// - Throws: 2007, or 2008 that may be tried again.
-  static func checkRestored(_ door: KeptDoor?, _ session: Session) throws(ErrorObject) {
+  static func checkRestored(_ door: KeptDoor?, _ session: MemberFacts) throws(ErrorObject) {
     guard let door else { return }
     if door.isLockedByOperator { throw ErrorObject(.roomLocked) }
     if session.mayModerate(door.room) { return }
@@ -94,7 +94,7 @@ enum Doors {
   private static let knockAgain = TimeDelta.seconds(5)
 
   private static func knock(
-    _ session: Session, _ params: RoomJoinParams, at key: RoomKey, _ room: Room, _ state: inout ConferenceState,
+    _ session: MemberFacts, _ params: RoomJoinParams, at key: RoomKey, _ room: Room, _ rooms: inout Rooms,
     _ step: inout Step
   ) throws(ErrorObject) {
     if let isAdmitted = room.moderation.lobby.isAdmitted(session.user) {
@@ -107,42 +107,44 @@ enum Doors {
     if isNews {
       try lobby.checkSpace()
       // Moderators hear of each knock: they count as messages of the chat do.
-      try state.chats.take(of: session, "knocking", at: step.now.instant)
-      try state.knocks.take(session.identity, at: step.now.instant)
+      try rooms.chats.take(of: session.identity, "knocking", at: step.now.instant)
+      try rooms.knocks.take(session.identity, at: step.now.instant)
     }
-    lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))
-    if session.knocksAt != room.name { leaveLobby(session.id, &state, &step) }
-    state.rooms.update(key) { $0.moderation.lobby = lobby }
-    state.sessions.setKnocking(at: room.name, session.id)
+    lobby.knock(Lobby.Knocker(session, displayName: name))
+    if rooms.table.stays[session.session]?.knocksAt != room.name { leaveLobby(session.session, &rooms, &step) }
+    rooms.table.update(key) { $0.moderation.lobby = lobby }
+    rooms.table.setKnocking(at: room.name, session.session)
     if isNews {
       step.log("knock", ["room": room.name, "user": session.user])
       tellModerators(
-        .roomKnock(RoomKnock(room: room.name, user: session.user, displayName: name)), in: key, &state, &step)
+        .roomKnock(RoomKnock(room: room.name, user: session.user, displayName: name)), in: key, &rooms, &step)
     }
     throw ErrorObject(.inLobby)
   }
 
   /// A session waits at no door any more: it is over, or waits at another.
-  static func leaveLobby(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let name = state.sessions[id]?.knocksAt else { return }
-    state.sessions.setKnocking(at: nil, id)
-    guard let key = state.rooms[named: name] else { return }
+  static func leaveLobby(_ id: SessionID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let name = rooms.table.stays[id]?.knocksAt else { return }
+    rooms.table.setKnocking(at: nil, id)
+    guard let key = rooms.table[named: name] else { return }
     var knocker: Lobby.Knocker?
-    state.rooms.update(key) { knocker = $0.moderation.lobby.leave(id) }
+    rooms.table.update(key) { knocker = $0.moderation.lobby.leave(id) }
     guard let knocker else { return }
     let knock = RoomKnock(room: name, user: knocker.user, displayName: knocker.displayName, gone: true)
-    tellModerators(.roomKnock(knock), in: key, &state, &step)
+    tellModerators(.roomKnock(knock), in: key, &rooms, &step)
   }
 
   /// A session waits at no door that it may not go through any more, and who was let in by name is not, unless another of their
   /// sessions may come.
-  static func leaveForbidden(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let session = state.sessions[id] else { return }
-    if let name = session.knocksAt, !session.mayBeIn(name) { leaveLobby(id, &state, &step) }
-    let sessions = state.sessions.of(session.user)
-    let admitted = state.rooms.all.filter { $0.value.moderation.lobby.isAdmitted(session.user) == true }
+  static func leaveForbidden(
+    _ session: MemberFacts, allOfUser sessions: [MemberFacts], _ rooms: inout Rooms, _ step: inout Step
+  ) {
+    if let name = rooms.table.stays[session.session]?.knocksAt, !session.mayBeIn(name) {
+      leaveLobby(session.session, &rooms, &step)
+    }
+    let admitted = rooms.table.all.filter { $0.value.moderation.lobby.isAdmitted(session.user) == true }
     for (key, room) in admitted where !sessions.contains(where: { $0.mayBeIn(room.name) }) {
-      state.rooms.update(key) { $0.moderation.lobby.forget(session.user) }
+      rooms.table.update(key) { $0.moderation.lobby.forget(session.user) }
     }
   }
 
@@ -150,49 +152,49 @@ enum Doors {
 
   /// Changes the door. Whoever waits hears of it, as they may try again, or need not. A lobby that is set again admits anew.
   static func set(
-    _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
+    _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    guard let room = state.rooms[key] else { return }
-    guard room.moderation.door != door else { return state.rooms.update(key) { $0.moderation.lobby.forgetDecisions() } }
-    dismiss(room.moderation.lobby, moderated, &state, &step)
-    state.rooms.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
+    guard let room = rooms.table[key] else { return }
+    guard room.moderation.door != door else { return rooms.table.update(key) { $0.moderation.lobby.forgetDecisions() } }
+    dismiss(room.moderation.lobby, moderated, &rooms, &step)
+    rooms.table.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
   }
 
   /// The lobby is no more.
   static func dismiss(
-    _ lobby: Lobby, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
+    _ lobby: Lobby, _ moderated: RoomModerated, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    for knocker in lobby.waiting { state.sessions.setKnocking(at: nil, knocker.session) }
+    for knocker in lobby.waiting { rooms.table.setKnocking(at: nil, knocker.session) }
     step.tell(.roomModerated(moderated), to: lobby.waiting.map(\.session))
   }
 
   /// Tells those in a room who moderate it.
   static func tellModerators(
-    _ event: Event, in key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
+    _ event: Event, in key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    let moderators = state.rooms.members(of: key).filter { state.role(of: $0) == .moderator }
+    let moderators = rooms.table.members(of: key).filter { rooms.role(of: $0) == .moderator }
     step.tell(event, to: moderators.map(\.session))
   }
 
   /// A meeting is over, or its room has been empty for long enough: who was admitted to it is not admitted to the next.
-  static func endAdmissions(_ key: RoomKey, _ state: inout ConferenceState) {
-    state.rooms.update(key) { $0.moderation.lobby.forgetDecisions() }
+  static func endAdmissions(_ key: RoomKey, _ rooms: inout Rooms) {
+    rooms.table.update(key) { $0.moderation.lobby.forgetDecisions() }
   }
 
   /// The last one has left. Who loads a page anew is back in a moment.
-  static func limitAdmissions(_ key: RoomKey, _ state: inout ConferenceState, _ now: Instant) {
-    guard state.rooms[key]?.moderation.lobby.hasDecided == true else { return }
-    state.rooms.setEmpty(key, until: now + state.rules.resumeGrace)
+  static func limitAdmissions(_ key: RoomKey, _ rooms: inout Rooms, _ now: Instant) {
+    guard rooms.table[key]?.moderation.lobby.hasDecided == true else { return }
+    rooms.table.setEmpty(key, until: now + rooms.rules.resumeGrace)
   }
 
   // MARK: - What operators do to it
 
   /// Lets nobody more in. Those who are there hear of it.
   static func lock(_ key: RoomKey, _ core: inout ConferenceCore, _ step: inout Step) {
-    core.state.rooms.update(key) { $0.isLocked = true }
+    core.rooms.table.update(key) { $0.isLocked = true }
     keep(key, &core, &step)
-    tell(.lock, key, &core.state, &step)
-    step.log("room_locked", ["room": core.state.rooms.name(of: key)])
+    tell(.lock, key, &core.rooms, &step)
+    step.log("room_locked", ["room": core.rooms.table.name(of: key)])
   }
 
   /// Lets people in again, whoever has locked the room or opened a lobby.
@@ -202,19 +204,19 @@ enum Doors {
     _ name: String, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> [KeptDoor.Bar] {
     let bars: [KeptDoor.Bar]
-    if core.state.rooms[named: name] == nil, let door = core.storing.restoredDoors[name], !CallRoom.isName(name) {
+    if core.rooms.table[named: name] == nil, let door = core.storing.restoredDoors[name], !CallRoom.isName(name) {
       // Nobody has come back to it since a restart, as nobody is let in.
       bars = try checkBars(door)
       core.storing.putRestoredDoor(door.opened)
       core.storing.write([door.opened.isUsual ? .forgetDoor(door.room) : .door(door.opened)], &step)
     } else {
-      let key = try core.state.rooms.listedRoom(name)
-      guard let room = core.state.rooms[key] else { throw ErrorObject(.roomNotFound) }
+      let key = try core.rooms.table.listedRoom(name)
+      guard let room = core.rooms.table[key] else { throw ErrorObject(.roomNotFound) }
       bars = try checkBars(KeptDoor(room))
-      set(.open, of: key, RoomModerated(room: name, by: nil, action: .unlock), &core.state, &step)
-      core.state.rooms.update(key) { $0.isLocked = false }
+      set(.open, of: key, RoomModerated(room: name, by: nil, action: .unlock), &core.rooms, &step)
+      core.rooms.table.update(key) { $0.isLocked = false }
       keep(key, &core, &step)
-      tell(.unlock, key, &core.state, &step)
+      tell(.unlock, key, &core.rooms, &step)
     }
     step.log("room_unlocked", ["room": name, "lifted": bars.map(\.rawValue).joined(separator: " ")])
     return bars
@@ -228,23 +230,23 @@ enum Doors {
   }
 
   private static func tell(
-    _ action: ModerationAction, _ key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
+    _ action: ModerationAction, _ key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    let moderated = RoomModerated(room: state.rooms.name(of: key), by: nil, action: action)
-    state.broadcast(.roomModerated(moderated), in: key, &step)
+    let moderated = RoomModerated(room: rooms.table.name(of: key), by: nil, action: action)
+    rooms.broadcast(.roomModerated(moderated), in: key, &step)
   }
 
   /// A moderator has opened the door, and an operator's lock holds all the same: everybody hears that, too.
-  static func tellOperatorsLock(_ key: RoomKey, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let room = state.rooms[key], room.isLocked, room.moderation.door != .locked else { return }
-    tell(.lock, key, &state, &step)
+  static func tellOperatorsLock(_ key: RoomKey, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let room = rooms.table[key], room.isLocked, room.moderation.door != .locked else { return }
+    tell(.lock, key, &rooms, &step)
   }
 
   // MARK: - Keeping
 
   /// Keeps a room's door as it is now.
   static func keep(_ key: RoomKey, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard core.rules.storesRecords, let room = core.state.rooms[key] else { return }
+    guard core.rules.storesRecords, let room = core.rooms.table[key] else { return }
     let door = KeptDoor(room)
     core.storing.write([door.isUsual ? .forgetDoor(room.name) : .door(door)], &step)
   }
@@ -252,14 +254,14 @@ enum Doors {
   /// A room that is not configured is gone, and its door with it.
   static func forget(_ room: Room, _ core: inout ConferenceCore, _ step: inout Step) {
     let moderated = RoomModerated(room: room.name, by: nil, action: .unlock)
-    dismiss(room.moderation.lobby, moderated, &core.state, &step)
+    dismiss(room.moderation.lobby, moderated, &core.rooms, &step)
     guard core.rules.storesRecords, !KeptDoor(room).isUsual else { return }
     core.storing.write([.forgetDoor(room.name)], &step)
   }
 
   /// Gives a room the door that it had before a restart.
-  static func adopt(_ door: KeptDoor, _ key: RoomKey, _ state: inout ConferenceState) {
-    state.rooms.update(key) {
+  static func adopt(_ door: KeptDoor, _ key: RoomKey, _ rooms: inout Rooms) {
+    rooms.table.update(key) {
       $0.isLocked = door.isLockedByOperator
       ($0.moderation.door, $0.moderation.isChatDisabled) = (door.door, door.isChatDisabled)
     }

@@ -115,7 +115,7 @@ extension ChatSendParams {
   fileprivate var weight: Int { max(1, (bytes(of: text, for: to) + 4095) / 4096) }
 }
 
-extension ConferenceState {
+extension Rooms {
   /// Bytes that a message may have.
   var chatBytes: Int { min(rules.chatBytes, ProtocolLimits.textBytes) }
 
@@ -129,14 +129,14 @@ extension ConferenceState {
     try Access.checkChatOpen(seat, self)
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
-    switch rooms[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
+    switch table[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
     case .sent(let result): return .chatSent(result)
     case .beingStored(let ticket):
       storing.wait(key, for: ticket)
       return nil
     case nil: break
     }
-    try chats.take(params.weight, of: sessions[key.session], "writing", at: step.now.instant)
+    try chats.take(params.weight, of: seat.member.identity, "writing", at: step.now.instant)
     step.count(.chatMessage)
     return takeChat(params, key, from: seat, &storing, &step)
   }
@@ -144,16 +144,16 @@ extension ConferenceState {
   private mutating func takeChat(
     _ params: ChatSendParams, _ key: RequestKey, from seat: Seat, _ storing: inout Storing, _ step: inout Step
   ) -> Reply? {
-    let number = makeNumber()
+    let number = step.makeNumber()
     let message = Message(
-      msgId: ChatLog.name(number), room: rooms.name(of: seat.room), ts: step.now.wallMilliseconds, from: seat.user,
+      msgId: ChatLog.name(number), room: table.name(of: seat.room), ts: step.now.wallMilliseconds, from: seat.user,
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
     let delivered = deliver(message, from: seat, &step)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
     var forgotten: UInt64?
-    rooms.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
+    table.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
     var outcome = ChatLog.Known.sent(result)
-    if rules.storesRecords, rooms[seat.room]?.chat.keepsMessages == true {
+    if rules.storesRecords, table[seat.room]?.chat.keepsMessages == true {
       let stored = StoredMessage(
         number: number, message: message, clientMsgId: params.clientMsgId, delivered: delivered)
       let waiter = UnstoredMessage(
@@ -161,19 +161,18 @@ extension ConferenceState {
       let change = StoreChange.message(stored, forgetting: forgotten)
       outcome = .beingStored(storing.write([change], waiter: .message(waiter), &step))
     }
-    rooms.update(seat.room) { $0.chat.remember(outcome, user: seat.user, clientMsgId: params.clientMsgId) }
+    table.update(seat.room) { $0.chat.remember(outcome, user: seat.user, clientMsgId: params.clientMsgId) }
     return if case .sent = outcome { .chatSent(result) } else { nil }
   }
 
   /// Sends a message and returns how many got it at once.
   private mutating func deliver(_ message: Message, from seat: Seat, _ step: inout Step) -> Int {
     let to = message.to.map(Set.init)
-    let receivers = rooms.members(of: seat.room).compactMap { receiver -> SessionID? in
-      guard receiver.id != seat.id, to?.contains(receiver.user) ?? true else { return nil }
-      return receiver.session
+    let receivers = table.members(of: seat.room).filter {
+      $0.id != seat.id && to?.contains($0.user) ?? true
     }
-    step.tell(.chatMessage(message), to: receivers)
-    return receivers.count { sessions[$0]?.connection != nil }
+    step.tell(.chatMessage(message), to: receivers.map(\.session))
+    return receivers.count(where: \.member.presence.isConnected)
   }
 
   /// A page of what was said before.
@@ -186,7 +185,7 @@ extension ConferenceState {
       before = number
     }
     let limit = min(params.limit ?? ProtocolLimits.defaultPage, ProtocolLimits.page)
-    let messages = rooms[seat.room]?.chat.messages(visibleTo: seat.user, before: before, limit: limit)
+    let messages = table[seat.room]?.chat.messages(visibleTo: seat.user, before: before, limit: limit)
     return ChatHistoryResult(messages: messages ?? [])
   }
 }

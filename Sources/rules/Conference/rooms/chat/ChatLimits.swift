@@ -18,15 +18,14 @@ struct ChatLimits: Sendable {
 
   /// Takes an unmute: free at first, then as a message.
   /// - Throws: 1006 where the user has said too much, with all sessions together.
-  mutating func takeUnmute(of session: Session?, at now: Instant) throws(ErrorObject) {
-    guard let session, unmutes.take(ClaimedUser(session.identity), at: now) != nil else { return }
-    try take(of: session, "unmuting", at: now)
+  mutating func takeUnmute(of identity: Identity, at now: Instant) throws(ErrorObject) {
+    guard unmutes.take(ClaimedUser(identity), at: now) != nil else { return }
+    try take(of: identity, "unmuting", at: now)
   }
 
   /// Takes so many messages.
   /// - Throws: 1006 where the user has sent too many, with all sessions together.
-  mutating func take(_ count: Int = 1, of session: Session?, _ what: String, at now: Instant) throws(ErrorObject) {
-    guard let session else { return }
-    if let wait = users.take(ClaimedUser(session.identity), count, at: now) { throw .tooOften(what, wait) }
+  mutating func take(_ count: Int = 1, of identity: Identity, _ what: String, at now: Instant) throws(ErrorObject) {
+    if let wait = users.take(ClaimedUser(identity), count, at: now) { throw .tooOften(what, wait) }
   }
 }

@@ -35,20 +35,18 @@ enum Moderating {
   static func perform(
     _ params: ModerateParams, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    try Access.checkModerated(params.room, from: key.session, core.state)
-    let seat = try core.state.seat(of: key.session, inRoom: params.room)
-    try Access.checkModerate(seat, core.state)
-    if let identity = core.state.sessions[seat.session]?.identity,
-      let wait = core.state.moderations.take(ClaimedUser(identity), at: step.now.instant)
-    {
+    try Access.checkModerated(params.room, from: key.session, core.rooms)
+    let seat = try core.rooms.seat(of: key.session, inRoom: params.room)
+    try Access.checkModerate(seat, core.rooms)
+    if let wait = core.rooms.moderations.take(ClaimedUser(seat.member.identity), at: step.now.instant) {
       throw .tooOften("moderating", wait)
     }
-    guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }
+    guard let room = core.rooms.table[seat.room] else { throw ErrorObject(.internalError) }
     try room.checkOffers(params.action)
-    let target = params.user.flatMap { core.state.rooms.seat(ofUser: $0, in: seat.room) }
+    let target = params.user.flatMap { core.rooms.table.seat(ofUser: $0, in: seat.room) }
     let isInCall = params.user.map { core.calls.holds($0, in: CallRoom.callId(room.name)) } ?? false
     let order = Order(params: params, seat: seat, room: room, target: target, isInCall: room.isOfCall && isInCall)
-    try check(order, core.state, step.now)
+    try check(order, core.rooms, step.now)
     step.answer(key, .success(.empty))
     step.log(
       "moderated",
@@ -60,31 +58,31 @@ enum Moderating {
 
   // MARK: - Whether it is possible
 
-  private static func check(_ order: Order, _ state: ConferenceState, _ now: Now) throws(ErrorObject) {
+  private static func check(_ order: Order, _ rooms: Rooms, _ now: Now) throws(ErrorObject) {
     let params = order.params
     switch params.action {
     case .lock, .unlock, .lobby, .admit, .deny, .unban, .disableChat, .enableChat, .lowerHand, .end: return
     case .media: try RoomMedia.checkModerator(params.media ?? .video, order.room)
     case .mute, .stopVideo:
       if params.hold == nil { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, state)
+      try Access.checkRank(of: order.seat, over: order.target, rooms)
       try order.room.moderation.checkSpace(holding: params.user, order.kind, params.hold)
     case .kick:
       if !order.isInCall { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, state)
-      try Access.checkRank(of: order.seat, overAbsent: params.user, in: order.room, state)
+      try Access.checkRank(of: order.seat, over: order.target, rooms)
+      try Access.checkRank(of: order.seat, overAbsent: params.user, in: order.room, rooms)
     case .ban:
-      try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, state)
+      try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, rooms)
       if let until = params.until, until <= now.wallMilliseconds {
         throw .parameter("until", expected: "a time to come, in milliseconds since 1970")
       }
-      try state.bans.checkSpace(
+      try rooms.bans.checkSpace(
         for: params.user ?? "", in: order.room.name, by: order.seat.user, at: now.wallMilliseconds)
-      if params.address == true { _ = try addressBan(order, state, now) }
+      if params.address == true { _ = try addressBan(order, rooms, now) }
     case .role:
       let role = params.role ?? .participant
       if role != .participant { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, state)
+      try Access.checkRank(of: order.seat, over: order.target, rooms)
       try order.room.moderation.checkSpace(forRoleOf: params.user ?? "", role)
     }
   }
@@ -99,26 +97,26 @@ enum Moderating {
 
   private static func carryOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     switch order.params.action {
-    case .mute: mute(order, &core.state, &step)
-    case .stopVideo: stopVideo(order, &core.state, &step)
+    case .mute: mute(order, &core.rooms, &step)
+    case .stopVideo: stopVideo(order, &core.rooms, &step)
     case .kick: putOut(order, &core, &step)
     case .ban: ban(order, &core, &step)
     case .unban:
       Banning.forget(order.params.user ?? "", order.room.name, &core, &step)
-      tell(order, &core.state, &step)
+      tell(order, &core.rooms, &step)
     case .lock: setDoor(.locked, order, &core, &step)
     case .unlock: setDoor(.open, order, &core, &step)
     case .lobby: setDoor(.lobby, order, &core, &step)
-    case .admit, .deny: decide(order, &core.state, &step)
-    case .role: setRole(order, &core.state, &step)
+    case .admit, .deny: decide(order, &core.rooms, &step)
+    case .role: setRole(order, &core.rooms, &step)
     case .disableChat, .enableChat:
-      core.state.rooms.update(order.key) { $0.moderation.isChatDisabled = order.params.action == .disableChat }
+      core.rooms.table.update(order.key) { $0.moderation.isChatDisabled = order.params.action == .disableChat }
       Doors.keep(order.key, &core, &step)
-      tell(order, &core.state, &step)
-    case .lowerHand: lowerHands(order, &core.state, &step)
-    case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &core.state, &step)
+      tell(order, &core.rooms, &step)
+    case .lowerHand: lowerHands(order, &core.rooms, &step)
+    case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &core.rooms, &step)
     case .end:
-      tell(order, &core.state, &step)
+      tell(order, &core.rooms, &step)
       guard order.room.isOfCall else { return _ = core.close(order.key, &step) }
       let ended = try? core.calls.end(CallRoom.callId(order.room.name), by: order.seat.user, at: step.now)
       core.carry(ended ?? [], &step)
@@ -126,61 +124,61 @@ enum Moderating {
   }
 
   /// Everybody in the room hears of it.
-  private static func tell(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
-    state.broadcast(.roomModerated(order.event), in: order.key, &step)
+  private static func tell(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
+    rooms.broadcast(.roomModerated(order.event), in: order.key, &step)
   }
 
   /// Whom it is about: the one who is named, else all but those who moderate.
-  private static func those(_ order: Order, _ state: ConferenceState) -> [Seat] {
+  private static func those(_ order: Order, _ rooms: Rooms) -> [Seat] {
     if order.params.user != nil { return order.target.map { [$0] } ?? [] }
-    return state.rooms.members(of: order.key).filter { state.role(of: $0) != .moderator }
+    return rooms.table.members(of: order.key).filter { rooms.role(of: $0) != .moderator }
   }
 
-  private static func hold(_ order: Order, _ state: inout ConferenceState) {
+  private static func hold(_ order: Order, _ rooms: inout Rooms) {
     guard let isHeld = order.params.hold else { return }
-    state.rooms.update(order.key) { $0.moderation.hold(order.params.user, order.kind, isHeld) }
+    rooms.table.update(order.key) { $0.moderation.hold(order.params.user, order.kind, isHeld) }
   }
 
   /// Who may unmute again is not unmuted: that is theirs to do.
-  private static func mute(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
-    hold(order, &state)
-    tell(order, &state, &step)
+  private static func mute(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
+    hold(order, &rooms)
+    tell(order, &rooms, &step)
     guard order.params.hold != false else { return }
-    for seat in those(order, state) {
-      for track in state.rooms.tracks(of: seat.id) where track.wire.kind == order.kind && !track.wire.muted {
-        Publishing.setMuted(true, track, exceptFor: nil, &state, &step)
+    for seat in those(order, rooms) {
+      for track in rooms.table.tracks(of: seat.id) where track.wire.kind == order.kind && !track.wire.muted {
+        Publishing.setMuted(true, track, exceptFor: nil, &rooms, &step)
       }
     }
   }
 
-  private static func stopVideo(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
-    hold(order, &state)
-    tell(order, &state, &step)
+  private static func stopVideo(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
+    hold(order, &rooms)
+    tell(order, &rooms, &step)
     guard order.params.hold != false else { return }
-    for seat in those(order, state) { RoomMedia.endVideo(of: seat, &state, &step) }
+    for seat in those(order, rooms) { RoomMedia.endVideo(of: seat, &rooms, &step) }
   }
 
   private static func addressBan(
-    _ order: Order, _ state: ConferenceState, _ now: Now
+    _ order: Order, _ rooms: Rooms, _ now: Now
   ) throws(ErrorObject) -> KeptAddressBan {
     try AddressBanning.ban(
       with: order.params.user ?? "", order.target, in: order.room, until: order.params.until, by: order.seat.user,
-      state, now)
+      rooms, now)
   }
 
   private static func ban(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     let user = order.params.user ?? ""
     AddressBanning.shorten(of: user, in: order.room.name, to: order.params.until, &core, &step)
-    if order.params.address == true, let ban = try? addressBan(order, core.state, step.now) {
+    if order.params.address == true, let ban = try? addressBan(order, core.rooms, step.now) {
       AddressBanning.keep(ban, &core, &step)
     }
     let ban = KeptBan(room: order.room.name, user: user, until: order.params.until, by: order.seat.user)
-    let gone = core.state.bans.insert(ban, at: step.now.wallMilliseconds)
+    let gone = core.rooms.bans.insert(ban, at: step.now.wallMilliseconds)
     if core.rules.storesRecords {
       core.storing.write(gone.map { .forgetBan(room: $0.room, user: $0.user) } + [.ban(ban)], &step)
     }
     let waiting = order.room.moderation.lobby.waiting.filter { $0.user == user }
-    for knocker in waiting { Doors.leaveLobby(knocker.session, &core.state, &step) }
+    for knocker in waiting { Doors.leaveLobby(knocker.session, &core.rooms, &step) }
     step.tell(.roomModerated(order.event), to: waiting.map(\.session))
     putOut(order, &core, &step)
   }
@@ -188,7 +186,7 @@ enum Moderating {
   /// Also of somebody who is not there: their role and admission go.
   private static func putOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     Eviction.forget(order.params.user ?? "", in: order.key, &core)
-    tell(order, &core.state, &step)
+    tell(order, &core.rooms, &step)
     guard order.room.isOfCall else {
       if let target = order.target { Eviction.putOut(target, &core, &step) }
       return
@@ -199,68 +197,68 @@ enum Moderating {
   }
 
   private static func setDoor(_ door: Door, _ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
-    Doors.set(door, of: order.key, order.event, &core.state, &step)
+    Doors.set(door, of: order.key, order.event, &core.rooms, &step)
     Doors.keep(order.key, &core, &step)
-    tell(order, &core.state, &step)
-    Doors.tellOperatorsLock(order.key, &core.state, &step)
+    tell(order, &core.rooms, &step)
+    Doors.tellOperatorsLock(order.key, &core.rooms, &step)
   }
 
   /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named. Who is in the
   /// room by the grant needs no admission, and has none left when the grant is gone.
-  private static func decide(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+  private static func decide(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
     let isAdmitted = order.params.action == .admit
     let waiting = order.room.moderation.lobby.waiting
-    if let target = order.target, Access.moderatesByGrant(target, state) { return }
+    if let target = order.target, Access.moderatesByGrant(target, rooms) { return }
     let users = order.params.user.map { [$0] } ?? waiting.map(\.user)
     for user in users {
-      state.rooms.update(order.key) { $0.moderation.lobby.decide(user, isAdmitted: isAdmitted) }
+      rooms.table.update(order.key) { $0.moderation.lobby.decide(user, isAdmitted: isAdmitted) }
       var event = order.event
       event.user = user
       for knocker in waiting where knocker.user == user {
-        state.sessions.setKnocking(at: nil, knocker.session)
+        rooms.table.setKnocking(at: nil, knocker.session)
         step.tell(.roomModerated(event), to: knocker.session)
       }
-      Doors.tellModerators(.roomModerated(event), in: order.key, &state, &step)
+      Doors.tellModerators(.roomModerated(event), in: order.key, &rooms, &step)
     }
   }
 
   /// Who has the word has no hand up any more. Who loses their role loses the place that came with it. Who has the grant is given none:
   /// it would outlive the grant.
-  private static func setRole(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+  private static func setRole(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
     let role = order.params.role ?? .participant
-    if role != .participant, let target = order.target, Access.moderatesByGrant(target, state) {
-      return lowerHand(of: target, &state, &step)
+    if role != .participant, let target = order.target, Access.moderatesByGrant(target, rooms) {
+      return lowerHand(of: target, &rooms, &step)
     }
-    state.rooms.update(order.key) { $0.moderation.setRole(role, of: order.params.user ?? "") }
-    tell(order, &state, &step)
+    rooms.table.update(order.key) { $0.moderation.setRole(role, of: order.params.user ?? "") }
+    tell(order, &rooms, &step)
     guard let target = order.target else { return }
-    if role != .participant { state.rooms.update(target.id) { $0.handRaisedAt = nil } }
-    roleChanged(of: target, &state, &step)
+    if role != .participant { rooms.table.update(target.id) { $0.handRaisedAt = nil } }
+    roleChanged(of: target, &rooms, &step)
   }
 
   /// Others see who somebody is now, and in a call they themselves: joining it again would be no question. What a role kept them from
   /// holds from now on: a place to publish goes, and so does sound that all others may not make.
-  static func roleChanged(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
-    state.grantReplacesRole(of: seat)
-    let role = state.role(of: seat)
-    if role == nil, state.rooms[seat.room]?.rules.publishers != nil { Places.clear(seat, &state, &step) }
-    for track in state.rooms.tracks(of: seat.id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, state)
+  static func roleChanged(of seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
+    rooms.grantReplacesRole(of: seat)
+    let role = rooms.role(of: seat)
+    if role == nil, rooms.table[seat.room]?.rules.publishers != nil { Places.clear(seat, &rooms, &step) }
+    for track in rooms.table.tracks(of: seat.id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, rooms)
     {
-      Publishing.setMuted(true, track, exceptFor: nil, &state, &step)
+      Publishing.setMuted(true, track, exceptFor: nil, &rooms, &step)
     }
-    state.announce(seat.id, toAll: state.isInCall(seat), &step)
+    rooms.announce(seat.id, toAll: rooms.isInCall(seat), &step)
   }
 
-  private static func lowerHands(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
-    tell(order, &state, &step)
-    let seats = order.params.user == nil ? state.rooms.members(of: order.key) : order.target.map { [$0] } ?? []
-    for seat in seats { lowerHand(of: seat, &state, &step) }
+  private static func lowerHands(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
+    tell(order, &rooms, &step)
+    let seats = order.params.user == nil ? rooms.table.members(of: order.key) : order.target.map { [$0] } ?? []
+    for seat in seats { lowerHand(of: seat, &rooms, &step) }
   }
 
-  private static func lowerHand(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
+  private static func lowerHand(of seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
     guard seat.handRaisedAt != nil else { return }
-    state.rooms.update(seat.id) { $0.handRaisedAt = nil }
-    state.announce(seat.id, toAll: state.isInCall(seat), &step)
+    rooms.table.update(seat.id) { $0.handRaisedAt = nil }
+    rooms.announce(seat.id, toAll: rooms.isInCall(seat), &step)
   }
 
   // MARK: - Hands
@@ -268,14 +266,14 @@ enum Moderating {
   /// Raises one's hand, or lowers it. The others see since when it is up, so that there is a queue.
   /// - Throws: 2005 outside the room, 1006 for who does it too often.
   static func raiseHand(
-    _ params: RaiseHandParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+    _ params: RaiseHandParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let seat = try state.seat(of: session, inRoom: params.room)
+    let seat = try rooms.seat(of: session, inRoom: params.room)
     guard (seat.handRaisedAt != nil) != params.raised else { return .empty }
     // Others hear of it, as of a message of the chat.
-    try state.chats.take(of: state.sessions[session], "raising your hand", at: step.now.instant)
-    state.rooms.update(seat.id) { $0.handRaisedAt = params.raised ? step.now.wallMilliseconds : nil }
-    state.announce(seat.id, &step)
+    try rooms.chats.take(of: seat.member.identity, "raising your hand", at: step.now.instant)
+    rooms.table.update(seat.id) { $0.handRaisedAt = params.raised ? step.now.wallMilliseconds : nil }
+    rooms.announce(seat.id, &step)
     return .empty
   }
 }

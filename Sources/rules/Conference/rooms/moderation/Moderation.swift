@@ -119,9 +119,13 @@ struct Lobby: Sendable {
 
   /// One who waits.
   struct Knocker: Sendable {
-    let user: String
-    var session: SessionID
-    var displayName: String
+    fileprivate(set) var member: MemberFacts
+    fileprivate(set) var displayName: String
+
+    init(_ member: MemberFacts, displayName: String) { (self.member, self.displayName) = (member, displayName) }
+
+    var user: String { member.user }
+    var session: SessionID { member.session }
 
     var wire: Waiting { Waiting(user: user, displayName: displayName) }
   }
@@ -147,11 +151,17 @@ struct Lobby: Sendable {
   /// Lets somebody wait, or goes on with another of their sessions.
   mutating func knock(_ knocker: Knocker) {
     if let index = waiting.firstIndex(where: { $0.user == knocker.user }) {
-      waiting[index].session = knocker.session
+      waiting[index].member = knocker.member
       waiting[index].displayName = knocker.displayName
     } else {
       waiting.append(knocker)
     }
+  }
+
+  /// What is known of somebody is another.
+  mutating func note(_ member: MemberFacts) {
+    guard let index = waiting.firstIndex(where: { $0.session == member.session }) else { return }
+    waiting[index].member = member
   }
 
   /// Remembers what was said of somebody, who waits no more.

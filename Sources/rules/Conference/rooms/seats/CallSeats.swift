@@ -28,21 +28,21 @@ extension ConferenceCore {
   mutating func sit(
     _ id: SessionID, in call: CallID, _ media: MediaClass, _ wish: SeatWish, _ step: inout Step
   ) {
-    if let seat = state.sessions[id]?.seat { leave(seat, .left, &step) }
-    guard let session = state.sessions[id] else { return }
+    if let seat = rooms.table.seat(of: id) { leave(seat.id, .left, &step) }
+    guard let session = sessions.table.facts(of: id) else { return }
     let name = CallRoom.name(call.text)
-    let room = state.rooms[named: name] ?? addRoom(name: name, rules: rules.callRoom, isNamed: false)
+    let room = rooms.table[named: name] ?? addRoom(name: name, rules: rules.callRoom, isNamed: false, &step)
     let host = calls.host(of: call)
-    state.rooms.update(room) { ($0.media, $0.host) = (media, $0.host ?? host) }
-    state.take(
+    rooms.table.update(room) { ($0.media, $0.host) = (media, $0.host ?? host) }
+    rooms.take(
       session, in: room,
       RoomJoinParams(room: name, metadata: wish.metadata, autoSubscribe: wish.autoSubscribe), &step)
   }
 
   /// Takes a seat away; who did not ask for that themselves is told.
   mutating func unseat(_ id: SessionID, _ reason: LeaveReason, isActing: Bool, _ step: inout Step) {
-    guard let seat = state.currentSeat(of: id), state.isInCall(seat) else { return }
-    let room = state.rooms.name(of: seat.room)
+    guard let seat = rooms.currentSeat(of: id), rooms.isInCall(seat) else { return }
+    let room = rooms.table.name(of: seat.room)
     leave(seat.id, reason, &step)
     if isActing { return }
     let closed = RoomClosed(room: room, reason: RoomClosedReason(reason))
@@ -50,16 +50,16 @@ extension ConferenceCore {
   }
 
   mutating func moveSeat(from old: SessionID, to new: SessionID, _ wish: SeatWish, _ step: inout Step) {
-    if let seat = state.sessions[new]?.seat { leave(seat, .left, &step) }
-    guard let seat = state.currentSeat(of: old), let session = state.sessions[new] else { return }
+    if let seat = rooms.table.seat(of: new) { leave(seat.id, .left, &step) }
+    guard let seat = rooms.table.seat(of: old), let session = sessions.table.facts(of: new) else { return }
     var params = RoomJoinParams(
       room: "", displayName: seat.displayName, metadata: wish.metadata, autoSubscribe: wish.autoSubscribe)
-    (params.displayName, params.metadata) = Renewals.taken(seat, by: session, params, state)
-    move(seat, to: new, params, &step)
+    (params.displayName, params.metadata) = Renewals.taken(seat, by: session, params, rooms)
+    move(seat, to: session, params, &step)
   }
 
   mutating func closeRoom(of call: CallID, except actor: SessionID?, _ step: inout Step) {
-    guard let key = state.rooms[named: CallRoom.name(call.text)] else { return }
+    guard let key = rooms.table[named: CallRoom.name(call.text)] else { return }
     empty(key, .left, except: actor, &step)
   }
 
@@ -69,7 +69,7 @@ extension ConferenceCore {
   mutating func vacate(_ id: SessionID, _ step: inout Step) {
     // The seat goes first: those who give it up themselves need not be told that it is gone.
     let effects = calls.leave(id.device, at: step.now)
-    if let seat = state.sessions[id]?.seat { leave(seat, .left, &step) }
+    if let seat = rooms.table.seat(of: id) { leave(seat.id, .left, &step) }
     carry(effects, &step)
   }
 
@@ -107,7 +107,7 @@ extension RoomClosedReason {
   }
 }
 
-extension ConferenceState {
+extension Rooms {
   /// Accepting or joining once more, on the device that has the seat, changes what was said of it.
   mutating func renewSeat(of id: SessionID, _ wish: SeatWish, _ step: inout Step) {
     guard let seat = currentSeat(of: id), isInCall(seat) else { return }

@@ -15,17 +15,16 @@ struct KeptPlace: Sendable {
   let until: Instant
 
   /// The place of a seat that is about to go.
-  init(of seat: Seat, _ state: ConferenceState, until end: Instant) {
-    let isVerified = state.sessions[seat.session]?.identity.isVerified ?? true
+  init(of seat: Seat, _ rooms: Rooms, until end: Instant) {
     (user, until) = (seat.user, end)
-    name = isVerified ? nil : seat.looks
-    hasRole = state.role(of: seat) != nil
+    name = seat.member.identity.isVerified ? nil : seat.looks
+    hasRole = rooms.role(of: seat) != nil
   }
 
   /// Whether somebody's place this is.
-  func isOf(_ seat: Seat, _ state: ConferenceState) -> Bool {
+  func isOf(_ seat: Seat, _ rooms: Rooms) -> Bool {
     if seat.user == user { return true }
-    guard let name, state.sessions[seat.session]?.identity.isVerified == false else { return false }
+    guard let name, !seat.member.identity.isVerified else { return false }
     return name.isSame(as: seat.looks)
   }
 }
@@ -42,18 +41,18 @@ struct Places {
   private let awaited: Int
 
   /// Nil where everybody may publish.
-  init?(for seat: Seat, _ state: ConferenceState, at now: Instant) {
-    guard let room = state.rooms[seat.room], let limit = room.rules.publishers else { return nil }
+  init?(for seat: Seat, _ rooms: Rooms, at now: Instant) {
+    guard let room = rooms.table[seat.room], let limit = room.rules.publishers else { return nil }
     self.limit = limit
-    let others = state.rooms.members(of: seat.room).filter { $0.id != seat.id }
+    let others = rooms.table.members(of: seat.room).filter { $0.id != seat.id }
     publishing = others.filter { !$0.tracks.isEmpty }
-    withoutRole = publishing.filter { state.role(of: $0) == nil }
-    awaited = others.count { $0.tracks.isEmpty && state.role(of: $0) != nil }
+    withoutRole = publishing.filter { rooms.role(of: $0) == nil }
+    awaited = others.count { $0.tracks.isEmpty && rooms.role(of: $0) != nil }
     let there = publishing + [seat]
     kept = room.keptPlaces.filter { place in
-      place.until > now && !there.contains { place.isOf($0, state) }
+      place.until > now && !there.contains { place.isOf($0, rooms) }
     }
-    hasRole = state.role(of: seat) != nil
+    hasRole = rooms.role(of: seat) != nil
   }
 
   /// - Throws: 1005 where there is none.
@@ -74,37 +73,37 @@ struct Places {
   private var toGo: ArraySlice<Seat> { withoutRole.suffix(max(0, publishing.count + 1 - limit)) }
 
   /// Takes a place, which has been checked.
-  static func take(_ seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let places = Places(for: seat, state, at: step.now.instant) else { return }
-    for other in places.toGo { clear(other, &state, &step) }
+  static func take(_ seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let places = Places(for: seat, rooms, at: step.now.instant) else { return }
+    for other in places.toGo { clear(other, &rooms, &step) }
     let now = step.now.instant
-    forget(seat, &state, now)
+    forget(seat, &rooms, now)
   }
 
   /// Ends all that a seat publishes. Its owner hears of it too, as it was not their doing.
-  static func clear(_ seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
-    for track in state.rooms.tracks(of: seat.id) {
-      state.endTrack(track.id, &step)
-      state.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
+  static func clear(_ seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
+    for track in rooms.table.tracks(of: seat.id) {
+      rooms.endTrack(track.id, &step)
+      rooms.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
     }
   }
 
   /// Keeps the place of a seat that is about to go, though its user has not said that they leave: they may load a page anew.
-  static func keep(_ id: SeatID?, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let seat = id.flatMap({ state.rooms.seats[$0] }), !seat.tracks.isEmpty,
-      let limit = state.rooms[seat.room]?.rules.publishers
+  static func keep(_ id: SeatID?, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let seat = id.flatMap({ rooms.table.seats[$0] }), !seat.tracks.isEmpty,
+      let limit = rooms.table[seat.room]?.rules.publishers
     else { return }
     let now = step.now.instant
-    let place = KeptPlace(of: seat, state, until: now + state.rules.resumeGrace)
-    forget(seat, &state, now)
-    state.rooms.update(seat.room) { room in
+    let place = KeptPlace(of: seat, rooms, until: now + rooms.rules.resumeGrace)
+    forget(seat, &rooms, now)
+    rooms.table.update(seat.room) { room in
       if room.keptPlaces.count < limit { room.keptPlaces.append(place) }
     }
   }
 
   /// A seat's place is kept no more, nor is one whose time is over.
-  private static func forget(_ seat: Seat, _ state: inout ConferenceState, _ now: Instant) {
-    let left = state.rooms[seat.room]?.keptPlaces.filter { $0.until > now && !$0.isOf(seat, state) } ?? []
-    state.rooms.update(seat.room) { $0.keptPlaces = left }
+  private static func forget(_ seat: Seat, _ rooms: inout Rooms, _ now: Instant) {
+    let left = rooms.table[seat.room]?.keptPlaces.filter { $0.until > now && !$0.isOf(seat, rooms) } ?? []
+    rooms.table.update(seat.room) { $0.keptPlaces = left }
   }
 }

@@ -3,7 +3,7 @@
 
 import RoostProtocol
 
-extension Session {
+extension MemberFacts {
   /// Whether it is for them to say what a room carries that nobody has said it of: who may publish nothing has no say in it.
   func mayDecideMedia(of room: String) -> Bool {
     !identity.onlyPlays
@@ -30,32 +30,32 @@ enum RoomMedia {
 
   /// Changes it. Everybody hears of it first, and then that video has ended, as when a moderator stops it.
   static func set(
-    _ media: MediaClass, of key: RoomKey, by user: String?, _ state: inout ConferenceState, _ step: inout Step
+    _ media: MediaClass, of key: RoomKey, by user: String?, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    guard let room = state.rooms[key] else { return }
-    state.rooms.update(key) { $0.media = media }
+    guard let room = rooms.table[key] else { return }
+    rooms.table.update(key) { $0.media = media }
     let event = RoomModerated(
       room: room.name, by: user, action: .media, media: media, limit: room.rules.seats(media))
-    state.broadcast(.roomModerated(event), in: key, &step)
+    rooms.broadcast(.roomModerated(event), in: key, &step)
     guard media == .audio else { return }
-    for seat in state.rooms.members(of: key) { endVideo(of: seat, &state, &step) }
+    for seat in rooms.table.members(of: key) { endVideo(of: seat, &rooms, &step) }
   }
 
   /// Ends what somebody shows. They hear of it too, as it was not their doing.
-  static func endVideo(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
-    for track in state.rooms.tracks(of: seat.id) where track.wire.kind == .video {
-      state.endTrack(track.id, &step)
-      state.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
+  static func endVideo(of seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
+    for track in rooms.table.tracks(of: seat.id) where track.wire.kind == .video {
+      rooms.endTrack(track.id, &step)
+      rooms.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
     }
   }
 
   /// Somebody comes into a room, or begins to publish in it, of which nobody has said what it carries. Those who are there hear where that is
   /// something else than they were told.
-  static func decide(_ media: MediaClass, of key: RoomKey, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let room = state.rooms[key], room.media == nil else { return }
+  static func decide(_ media: MediaClass, of key: RoomKey, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let room = rooms.table[key], room.media == nil else { return }
     guard media == room.effectiveMedia || room.members.isEmpty else {
-      return set(media, of: key, by: nil, &state, &step)
+      return set(media, of: key, by: nil, &rooms, &step)
     }
-    state.rooms.update(key) { $0.media = media }
+    rooms.table.update(key) { $0.media = media }
   }
 }

@@ -65,8 +65,8 @@ struct Seat: Sendable {
   /// The place, which outlives the seat when another device takes over.
   let participant: ParticipantID
   let room: RoomKey
-  let session: SessionID
-  let user: String
+  /// Whose it is, as their session has said last.
+  fileprivate(set) var member: MemberFacts
   /// What others see.
   var displayName: String
   /// How that reads; made with each name, as every newcomer's is compared with it.
@@ -79,25 +79,54 @@ struct Seat: Sendable {
   var holder = ShareHolder()
   /// Since when their hand is up, milliseconds since 1970.
   var handRaisedAt: Int64?
-  /// What it publishes, oldest first.
-  fileprivate(set) var tracks: [TrackID] = []
-  /// What it receives, by track.
-  fileprivate(set) var subscriptions: [TrackID: SubscriptionID] = [:]
-  /// Its views, in the order of opening.
-  fileprivate(set) var views: [SubscriptionID] = []
-  /// What they are for.
-  fileprivate(set) var viewKinds: Set<TrackKind> = []
+  /// What it publishes and receives.
+  fileprivate(set) var media = Media()
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
   /// Media connections that its front door has opened beside the first two.
   var streams: Set<MediaConnectionID> = []
-  /// Media connections that will never come up again, with the reason.
-  var failures: [MediaConnectionID: MediaFailure] = [:]
-  /// Media connections without consent for too long. One that comes back says nothing of the others.
-  var lostMedia: Set<MediaConnectionID> = []
-  /// Whether the others were told that it is reconnecting.
-  var isAnnouncedLost = false
+  /// What is the matter with its media connections.
+  var health = Health()
 
+  /// What a seat publishes and receives.
+  struct Media: Sendable {
+    /// What it publishes, oldest first.
+    fileprivate(set) var tracks: [TrackID] = []
+    /// What it receives, by track.
+    fileprivate(set) var subscriptions: [TrackID: SubscriptionID] = [:]
+    /// Its views, in the order of opening.
+    fileprivate(set) var views: [SubscriptionID] = []
+    /// What they are for.
+    fileprivate(set) var viewKinds: Set<TrackKind> = []
+  }
+
+  /// What is lost of a seat, and what others know of it.
+  struct Health: Sendable {
+    /// Media connections that will never come up again, with the reason.
+    var failures: [MediaConnectionID: MediaFailure] = [:]
+    /// Media connections without consent for too long. One that comes back says nothing of the others.
+    var lostMedia: Set<MediaConnectionID> = []
+    /// Whether the others were told that it is reconnecting.
+    var isAnnouncedLost = false
+  }
+
+  init(
+    id: SeatID, participant: ParticipantID, room: RoomKey, member: MemberFacts, displayName: String,
+    metadata: JSONValue, autoSubscribe: Bool
+  ) {
+    (self.id, self.participant, self.room, self.member) = (id, participant, room, member)
+    (self.displayName, self.metadata, self.autoSubscribe) = (displayName, metadata, autoSubscribe)
+  }
+
+  var session: SessionID { member.session }
+  var user: String { member.user }
+  var tracks: [TrackID] { media.tracks }
+  var subscriptions: [TrackID: SubscriptionID] { media.subscriptions }
+  var views: [SubscriptionID] { media.views }
+  var viewKinds: Set<TrackKind> { media.viewKinds }
+  var failures: [MediaConnectionID: MediaFailure] { health.failures }
+  var lostMedia: Set<MediaConnectionID> { health.lostMedia }
+  var isAnnouncedLost: Bool { health.isAnnouncedLost }
   var isMediaLost: Bool { !lostMedia.isEmpty }
 
   /// Whether it gets every track of this kind unasked. Who has views of a kind has places for it.
@@ -162,6 +191,16 @@ public struct Subscription: Hashable, Sendable {
   }
 }
 
+/// Where one session is.
+struct Stay: Sendable {
+  /// Its one seat.
+  var seat: SeatID?
+  /// The room that it was put out of, until it has a seat again.
+  var putOut: RoomClosed?
+  /// The room in whose lobby it waits.
+  var knocksAt: String?
+}
+
 /// The rooms there are, and who and what is in them.
 struct RoomTable: Sendable {
   private(set) var all: [RoomKey: Room] = [:]
@@ -171,6 +210,8 @@ struct RoomTable: Sendable {
   private(set) var seats: [SeatID: Seat] = [:]
   private(set) var tracks: [TrackID: PublishedTrack] = [:]
   private(set) var subscriptions: [SubscriptionID: Subscription] = [:]
+  /// Where sessions are. Only of those is there one who are somewhere, or were put out.
+  private(set) var stays: [SessionID: Stay] = [:]
   /// How many rooms that are not configured each user and network holds open alone.
   private(set) var shares = RoomShares()
   /// When somebody may have spoken for long enough.
@@ -203,7 +244,7 @@ struct RoomTable: Sendable {
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
 
   /// A page of those that somebody may join.
-  func list(_ params: RoomListParams, for session: Session?) -> RoomListResult {
+  func list(_ params: RoomListParams, for session: MemberFacts?) -> RoomListResult {
     guard let session, session.identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
     let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
     let page = names.page(
@@ -252,6 +293,7 @@ struct RoomTable: Sendable {
   mutating func insert(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
     seats[seat.id]?.looks = NameLooks(seat.displayName)
+    update(seat.session) { ($0.seat, $0.putOut) = (seat.id, nil) }
     empties.cancel(seat.room)
     hold(seat, 1)
     if seat.isPlayer, position == nil { all[seat.room]?.players += 1 }
@@ -262,8 +304,36 @@ struct RoomTable: Sendable {
   mutating func remove(_ id: SeatID) {
     mediaGraces.cancel(id)
     guard let seat = seats.removeValue(forKey: id) else { return }
+    update(seat.session) { $0.seat = nil }
     all[seat.room]?.speaking.remove(id)
     hold(seat, -1)
+  }
+
+  // MARK: - Who is where
+
+  /// The seat that a session has; nil where it has none.
+  func seat(of session: SessionID) -> Seat? { stays[session]?.seat.flatMap { seats[$0] } }
+
+  /// A session has been put out of a room.
+  mutating func notePutOut(_ session: SessionID, _ closed: RoomClosed) { update(session) { $0.putOut = closed } }
+
+  /// In which room's lobby a session waits.
+  mutating func setKnocking(at room: String?, _ session: SessionID) { update(session) { $0.knocksAt = room } }
+
+  /// A session is over, which has no seat any more and waits nowhere.
+  mutating func forget(_ session: SessionID) { stays[session] = nil }
+
+  /// What is known of a session is another.
+  mutating func note(_ member: MemberFacts) {
+    guard let stay = stays[member.session] else { return }
+    if let seat = stay.seat { seats[seat]?.member = member }
+    if let key = stay.knocksAt.flatMap({ keys[$0] }) { all[key]?.moderation.lobby.note(member) }
+  }
+
+  private mutating func update(_ session: SessionID, _ change: (inout Stay) -> Void) {
+    var stay = stays[session] ?? Stay()
+    change(&stay)
+    stays[session] = stay.seat == nil && stay.putOut == nil && stay.knocksAt == nil ? nil : stay
   }
 
   /// Somebody has come into a room, or has left it. Rooms that are configured need nobody who holds them open.
@@ -348,13 +418,13 @@ struct RoomTable: Sendable {
 
   mutating func insert(_ track: PublishedTrack) {
     tracks[track.id] = track
-    seats[track.seat]?.tracks.append(track.id)
+    seats[track.seat]?.media.tracks.append(track.id)
   }
 
   /// Takes a track out, whose subscriptions are gone.
   mutating func remove(_ id: TrackID) {
     guard let track = tracks.removeValue(forKey: id) else { return }
-    seats[track.seat]?.tracks.removeAll { $0 == id }
+    seats[track.seat]?.media.tracks.removeAll { $0 == id }
   }
 
   mutating func setMuted(_ isMuted: Bool, _ id: TrackID) { tracks[id]?.wire.muted = isMuted }
@@ -376,10 +446,10 @@ struct RoomTable: Sendable {
   mutating func insert(_ subscription: Subscription) {
     subscriptions[subscription.id] = subscription
     if let view = subscription.view {
-      seats[subscription.seat]?.views.append(subscription.id)
-      seats[subscription.seat]?.viewKinds.insert(view.kind)
+      seats[subscription.seat]?.media.views.append(subscription.id)
+      seats[subscription.seat]?.media.viewKinds.insert(view.kind)
     } else if let track = subscription.track {
-      seats[subscription.seat]?.subscriptions[track] = subscription.id
+      seats[subscription.seat]?.media.subscriptions[track] = subscription.id
     }
   }
 
@@ -387,11 +457,11 @@ struct RoomTable: Sendable {
   mutating func remove(_ id: SubscriptionID) -> Subscription? {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
     if subscription.view != nil {
-      seats[subscription.seat]?.views.removeAll { $0 == id }
+      seats[subscription.seat]?.media.views.removeAll { $0 == id }
       let left = seats[subscription.seat]?.views.compactMap { subscriptions[$0]?.view?.kind } ?? []
-      seats[subscription.seat]?.viewKinds = Set(left)
+      seats[subscription.seat]?.media.viewKinds = Set(left)
     } else if let track = subscription.track {
-      seats[subscription.seat]?.subscriptions[track] = nil
+      seats[subscription.seat]?.media.subscriptions[track] = nil
     }
     return subscription
   }
@@ -472,7 +542,7 @@ struct RoomTable: Sendable {
     subscriptions[first]?.track = right
     subscriptions[second]?.track = left
     for id in [first, second] { subscriptions[id]?.missing = nil }
-    seats[a.seat]?.subscriptions[right] = first
-    seats[b.seat]?.subscriptions[left] = second
+    seats[a.seat]?.media.subscriptions[right] = first
+    seats[b.seat]?.media.subscriptions[left] = second
   }
 }

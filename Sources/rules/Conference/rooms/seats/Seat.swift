@@ -24,10 +24,10 @@ extension Identity {
   func isPlayer(in rules: RoomRules) -> Bool { onlyPlays && rules.players != nil }
 }
 
-extension Session {
+extension MemberFacts {
   /// Whether it takes no seat in a room.
-  func isPlayer(in room: RoomKey, _ state: ConferenceState) -> Bool {
-    state.rooms[room].map { identity.isPlayer(in: $0.rules) } ?? false
+  func isPlayer(in room: RoomKey, _ rooms: Rooms) -> Bool {
+    rooms.table[room].map { identity.isPlayer(in: $0.rules) } ?? false
   }
 }
 

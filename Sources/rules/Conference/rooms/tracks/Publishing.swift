@@ -23,16 +23,13 @@ struct Publishing: Sendable {
   /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused.
   mutating func negotiate(
     _ params: PublishOfferParams, _ key: RequestKey, on connection: MediaConnectionID = .publish,
-    _ state: inout ConferenceState, _ step: inout Step
+    _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    let seat = try state.seat(of: key.session)
-    if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
-      throw .tooOften("negotiating", wait)
-    }
+    let seat = try rooms.seat(of: key.session)
     do throws(ErrorObject) {
-      try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, state, step.now)
+      try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, rooms, step.now)
     } catch {
-      refuse(error, seat, state, &step)
+      refuse(error, seat, rooms, &step)
       throw error
     }
     pending[key] = PendingPublish(seat: seat.id, connection: connection, params: params)
@@ -47,26 +44,26 @@ struct Publishing: Sendable {
     _ key: RequestKey, _ result: Result<PublishChange, ErrorObject>, _ core: inout ConferenceCore, _ step: inout Step
   ) {
     guard let pending = core.publishing.pending.removeValue(forKey: key) else { return }
-    if core.publishing.prepared(key, result, pending, &core.state, &step) { return }
+    if core.publishing.prepared(key, result, pending, &core.rooms, &step) { return }
     Streams.close(pending.connection, of: pending.seat, &core, &step)
   }
 
   /// Whether it is committed.
   private func prepared(
     _ key: RequestKey, _ result: Result<PublishChange, ErrorObject>, _ pending: PendingPublish,
-    _ state: inout ConferenceState, _ step: inout Step
+    _ rooms: inout Rooms, _ step: inout Step
   ) -> Bool {
     do throws(ErrorObject) {
       let change = try result.get()
-      guard let seat = state.rooms.seats[pending.seat] else { throw ErrorObject(.notJoined) }
+      guard let seat = rooms.table.seats[pending.seat] else { throw ErrorObject(.notJoined) }
       if !change.isNewConnection { try seat.checkMedia(pending.connection, "Publish from a new peer connection.") }
-      try check(change.added.map { ($0.kind, pending.announced($0.mid)?.source) }, seat, state, step.now)
-      try checkTrackCount(change, pending.connection, seat, state)
-      commit(change, pending, key, &state, &step)
+      try check(change.added.map { ($0.kind, pending.announced($0.mid)?.source) }, seat, rooms, step.now)
+      try checkTrackCount(change, pending.connection, seat, rooms)
+      commit(change, pending, key, &rooms, &step)
       return true
     } catch {
       if case .success = result { step.add(.discardPublish(key, pending.seat)) }
-      if let seat = state.rooms.seats[pending.seat] { refuse(error, seat, state, &step) }
+      if let seat = rooms.table.seats[pending.seat] { refuse(error, seat, rooms, &step) }
       step.answer(key, .failure(error))
       return false
     }
@@ -75,72 +72,72 @@ struct Publishing: Sendable {
   /// Whether the room takes these tracks, and the seat may publish them.
   /// - Throws: 3016 for video in an audio room, 1005 without the right, or where only so many may publish.
   private func check(
-    _ tracks: [(kind: TrackKind, source: TrackSource?)], _ seat: Seat, _ state: ConferenceState, _ now: Now
+    _ tracks: [(kind: TrackKind, source: TrackSource?)], _ seat: Seat, _ rooms: Rooms, _ now: Now
   ) throws(ErrorObject) {
-    if state.rooms[seat.room]?.effectiveMedia == .audio, tracks.contains(where: { $0.kind == .video }) {
+    if rooms.table[seat.room]?.effectiveMedia == .audio, tracks.contains(where: { $0.kind == .video }) {
       throw ErrorObject(.mediaNotAllowed)
     }
-    try state.checkPublish(tracks, from: seat, at: now.instant)
+    try rooms.checkPublish(tracks, from: seat, at: now.instant)
   }
 
   private func checkTrackCount(
-    _ change: PublishChange, _ connection: MediaConnectionID, _ seat: Seat, _ state: ConferenceState
+    _ change: PublishChange, _ connection: MediaConnectionID, _ seat: Seat, _ rooms: Rooms
   ) throws(ErrorObject) {
-    let limit = state.rooms[seat.room]?.rules.tracksPerParticipant ?? 0
-    let kept = state.rooms.tracks(of: seat.id).count { $0.connection != connection || !change.removed.contains($0.mid) }
+    let limit = rooms.table[seat.room]?.rules.tracksPerParticipant ?? 0
+    let kept = rooms.table.tracks(of: seat.id).count { $0.connection != connection || !change.removed.contains($0.mid) }
     guard kept + change.added.count <= limit || change.added.isEmpty else {
       throw .limit(.tooManyTracks, limit: limit, count: kept + change.added.count)
     }
   }
 
   private func commit(
-    _ change: PublishChange, _ pending: PendingPublish, _ key: RequestKey, _ state: inout ConferenceState,
+    _ change: PublishChange, _ pending: PendingPublish, _ key: RequestKey, _ rooms: inout Rooms,
     _ step: inout Step
   ) {
     let lines = change.removed + change.added.map(\.mid)
-    let ended = own(pending, state).filter { lines.contains($0.mid) }.map(\.id)
-    for track in ended { state.endTrack(track, &step) }
-    if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[pending.connection] = nil } }
-    if !change.added.isEmpty, let seat = state.rooms.seats[pending.seat] {
-      Places.take(seat, &state, &step)
-      RoomMedia.decide(.video, of: seat.room, &state, &step)
+    let ended = own(pending, rooms).filter { lines.contains($0.mid) }.map(\.id)
+    for track in ended { rooms.endTrack(track, &step) }
+    if change.isNewConnection { rooms.table.update(pending.seat) { $0.health.failures[pending.connection] = nil } }
+    if !change.added.isEmpty, let seat = rooms.table.seats[pending.seat] {
+      Places.take(seat, &rooms, &step)
+      RoomMedia.decide(.video, of: seat.room, &rooms, &step)
     }
-    let begun = change.added.map { makeTrack($0, pending, &state, &step) }
+    let begun = change.added.map { makeTrack($0, pending, &rooms, &step) }
     let committed = begun.map {
       CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)
     }
     step.add(.commitPublish(key, pending.seat, committed))
-    offerCodecs(of: change.recoded, own(pending, state), state, &step)
+    offerCodecs(of: change.recoded, own(pending, rooms), rooms, &step)
     for track in begun where track.wire.muted { step.add(.setMuted(track.id, true)) }
-    let published = own(pending, state).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
+    let published = own(pending, rooms).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
     let declined = change.declined.isEmpty ? nil : change.declined
     let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
-    if let seat = state.rooms.seats[pending.seat] {
+    if let seat = rooms.table.seats[pending.seat] {
       for line in change.declined where line.attribute == nil {
-        step.warn("line_refused", line.error, of: seat, line: line.mid, state)
+        step.warn("line_refused", line.error, of: seat, line: line.mid, rooms)
       }
       // One for all of them: an offer may have many.
       if let line = change.declined.first(where: { $0.attribute != nil }) {
-        step.warn("attribute_left_out", line.error, of: seat, line: line.mid, state)
+        step.warn("attribute_left_out", line.error, of: seat, line: line.mid, rooms)
       }
     }
     step.answer(key, .success(.published(result)))
-    for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
-    for track in begun { announce(track, &state, &step) }
-    tellHeld(begun, pending, &state, &step)
+    for track in ended { rooms.announceEnd(of: track, seat: pending.seat, &step) }
+    for track in begun { announce(track, &rooms, &step) }
+    tellHeld(begun, pending, &rooms, &step)
   }
 
   /// What comes on the connection of an offer.
-  private func own(_ pending: PendingPublish, _ state: ConferenceState) -> [PublishedTrack] {
-    state.rooms.tracks(of: pending.seat).filter { $0.connection == pending.connection }
+  private func own(_ pending: PendingPublish, _ rooms: Rooms) -> [PublishedTrack] {
+    rooms.table.tracks(of: pending.seat).filter { $0.connection == pending.connection }
   }
 
   /// Those who receive the tracks on these lines are offered the codecs that they may come in now.
   private func offerCodecs(
-    of lines: [String], _ tracks: [PublishedTrack], _ state: ConferenceState, _ step: inout Step
+    of lines: [String], _ tracks: [PublishedTrack], _ rooms: Rooms, _ step: inout Step
   ) {
     for track in tracks where lines.contains(track.mid) {
-      for subscription in state.rooms.subscribers(of: track.id).compactMap({ state.rooms.subscriptions[$0] }) {
+      for subscription in rooms.table.subscribers(of: track.id).compactMap({ rooms.table.subscriptions[$0] }) {
         step.add(.offerCodecs(subscription))
       }
     }
@@ -148,103 +145,103 @@ struct Publishing: Sendable {
 
   /// Who may not unmute hears that what they publish is muted, where they have not muted it themselves.
   private func tellHeld(
-    _ begun: [PublishedTrack], _ pending: PendingPublish, _ state: inout ConferenceState, _ step: inout Step
+    _ begun: [PublishedTrack], _ pending: PendingPublish, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    guard let seat = state.rooms.seats[pending.seat] else { return }
+    guard let seat = rooms.table.seats[pending.seat] else { return }
     for track in begun where track.wire.muted && pending.announced(track.mid)?.muted != true {
-      step.tell(.trackMuted(state.change(track.id, seat)), to: seat.session)
+      step.tell(.trackMuted(rooms.change(track.id, seat)), to: seat.session)
     }
   }
 
   private func makeTrack(
-    _ line: PublishChange.Line, _ pending: PendingPublish, _ state: inout ConferenceState, _ step: inout Step
+    _ line: PublishChange.Line, _ pending: PendingPublish, _ rooms: inout Rooms, _ step: inout Step
   ) -> PublishedTrack {
     let announced = pending.announced(line.mid)
-    let id = TrackID(state.makeNumber())
-    let isHeld = state.rooms.seats[pending.seat].map { Access.isHeld($0, line.kind, state) } ?? false
+    let id = TrackID(step.makeNumber())
+    let isHeld = rooms.table.seats[pending.seat].map { Access.isHeld($0, line.kind, rooms) } ?? false
     let track = PublishedTrack(
       id: id, seat: pending.seat, connection: pending.connection, mid: line.mid,
       wire: Track(
         trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", source: announced?.source,
         muted: isHeld || announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,
         definitions: line.definitions ?? announced?.definitions ?? []))
-    state.rooms.insert(track)
+    rooms.table.insert(track)
     step.count(.trackPublished)
     return track
   }
 
-  private func refuse(_ error: ErrorObject, _ seat: Seat, _ state: ConferenceState, _ step: inout Step) {
+  private func refuse(_ error: ErrorObject, _ seat: Seat, _ rooms: Rooms, _ step: inout Step) {
     step.count(.publishRefused(error.code))
-    step.warn("publish_refused", error, of: seat, state)
+    step.warn("publish_refused", error, of: seat, rooms)
   }
 
   /// Tells the room of a new track and subscribes those who take everything.
-  private func announce(_ track: PublishedTrack, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let seat = state.rooms.seats[track.seat] else { return }
+  private func announce(_ track: PublishedTrack, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let seat = rooms.table.seats[track.seat] else { return }
     let event = TrackPublished(
-      room: state.rooms.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
-    state.broadcast(.trackPublished(event), in: seat.room, except: seat.id, &step)
-    for member in state.rooms.members(of: seat.room) where member.id != seat.id && member.takesAll(track.wire.kind) {
-      state.addSubscription(of: member.id, to: track.id, &step)
+      room: rooms.table.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
+    rooms.broadcast(.trackPublished(event), in: seat.room, except: seat.id, &step)
+    for member in rooms.table.members(of: seat.room) where member.id != seat.id && member.takesAll(track.wire.kind) {
+      rooms.addSubscription(of: member.id, to: track.id, &step)
     }
-    Viewing.speakersChanged(in: seat.room, &state, &step)
+    Viewing.speakersChanged(in: seat.room, &rooms, &step)
   }
 
   // MARK: - Requests about one's own tracks
 
   func perform(
-    _ request: TrackRequest, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+    _ request: TrackRequest, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
     switch request {
-    case .unpublish(let params): return try unpublish(params, session, &state, &step)
-    case .mute(let params): return try setMuted(true, params, session, &state, &step)
-    case .unmute(let params): return try setMuted(false, params, session, &state, &step)
+    case .unpublish(let params): return try unpublish(params, session, &rooms, &step)
+    case .mute(let params): return try setMuted(true, params, session, &rooms, &step)
+    case .unmute(let params): return try setMuted(false, params, session, &rooms, &step)
     }
   }
 
   private func unpublish(
-    _ params: TrackParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+    _ params: TrackParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let (seat, track) = try ownTrack(params, session, state)
-    state.endTrack(track.id, &step)
-    state.announceEnd(of: track.id, seat: seat.id, &step)
+    let (seat, track) = try ownTrack(params, session, rooms)
+    rooms.endTrack(track.id, &step)
+    rooms.announceEnd(of: track.id, seat: seat.id, &step)
     return .empty
   }
 
   /// Mutes or unmutes a track; what it is already, it may be made again.
   private func setMuted(
-    _ muted: Bool, _ params: TrackParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+    _ muted: Bool, _ params: TrackParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let (seat, track) = try ownTrack(params, session, state)
+    let (seat, track) = try ownTrack(params, session, rooms)
     guard track.wire.muted != muted else { return .muted(MuteResult(muted: muted)) }
-    if !muted, Access.isHeld(seat, track.wire.kind, state) {
+    if !muted, Access.isHeld(seat, track.wire.kind, rooms) {
       throw ErrorObject(.forbidden, "A moderator has muted you.") { $0.reason = "held" }
     }
     // Each change is told to everybody; to stop sending is free.
-    if !muted { try state.chats.takeUnmute(of: state.sessions[session], at: step.now.instant) }
-    Self.setMuted(muted, track, exceptFor: seat.id, &state, &step)
+    if !muted { try rooms.chats.takeUnmute(of: seat.member.identity, at: step.now.instant) }
+    Self.setMuted(muted, track, exceptFor: seat.id, &rooms, &step)
     return .muted(MuteResult(muted: muted))
   }
 
   /// Mutes or unmutes a track. All but one hear of it.
   static func setMuted(
-    _ muted: Bool, _ track: PublishedTrack, exceptFor listener: SeatID?, _ state: inout ConferenceState,
+    _ muted: Bool, _ track: PublishedTrack, exceptFor listener: SeatID?, _ rooms: inout Rooms,
     _ step: inout Step
   ) {
-    guard let seat = state.rooms.seats[track.seat] else { return }
-    state.rooms.setMuted(muted, track.id)
+    guard let seat = rooms.table.seats[track.seat] else { return }
+    rooms.table.setMuted(muted, track.id)
     step.add(.setMuted(track.id, muted))
-    if muted { Viewing.muted(track.id, &state, &step) }
-    let change = state.change(track.id, seat)
-    state.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: listener, &step)
+    if muted { Viewing.muted(track.id, &rooms, &step) }
+    let change = rooms.change(track.id, seat)
+    rooms.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: listener, &step)
   }
 
   /// - Throws: 2005 without a seat, 4001 for a track that is not in the room, 1005 for somebody else's.
   private func ownTrack(
-    _ params: TrackParams, _ session: SessionID, _ state: ConferenceState
+    _ params: TrackParams, _ session: SessionID, _ rooms: Rooms
   ) throws(ErrorObject) -> (Seat, PublishedTrack) {
-    let seat = try state.seat(of: session)
-    let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
+    let seat = try rooms.seat(of: session)
+    let track = try rooms.table.track(named: params.trackId, visibleFrom: seat)
     try track.checkOwner(seat)
     return (seat, track)
   }
@@ -252,16 +249,16 @@ struct Publishing: Sendable {
   // MARK: - Layers
 
   /// Tells a publisher which simulcast layers of a track to send.
-  func askFor(_ layers: [Int], of id: TrackID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let seat = state.rooms.setAskedFor(layers, of: id).flatMap({ state.rooms.seats[$0] }) else { return }
+  func askFor(_ layers: [Int], of id: TrackID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let seat = rooms.table.setAskedFor(layers, of: id).flatMap({ rooms.table.seats[$0] }) else { return }
     step.tell(
       .trackLayers(TrackLayersEvent(trackId: "\(id)", layers: layers)), to: seat.session)
   }
 
   /// Tells a client that has lost events again.
-  func tellLayers(of seat: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let seat = state.rooms.seats[seat] else { return }
-    for track in state.rooms.tracks(of: seat.id) {
+  func tellLayers(of seat: SeatID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let seat = rooms.table.seats[seat] else { return }
+    for track in rooms.table.tracks(of: seat.id) {
       guard let layers = track.askedFor else { continue }
       step.tell(
         .trackLayers(TrackLayersEvent(trackId: "\(track.id)", layers: layers)), to: seat.session)

@@ -138,17 +138,17 @@ struct QualityBook: Sendable {
   }
 
   /// Tells a seat that begins to hear whose ways up are not good.
-  static func introduce(to id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let seat = state.rooms.seats[id], let room = state.rooms[seat.room], !room.weak.isEmpty else { return }
+  static func introduce(to id: SeatID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let seat = rooms.table.seats[id], let room = rooms.table[seat.room], !room.weak.isEmpty else { return }
     let people = room.weak.sorted { $0.key < $1.key }.map(\.value)
     step.tell(.roomQuality(RoomQuality(room: room.name, people: people)), to: seat.session)
   }
 
   /// Takes what was measured in some rooms, and tells those whom it concerns.
-  mutating func take(_ reports: [SeatReport], _ state: inout ConferenceState, _ step: inout Step) {
+  mutating func take(_ reports: [SeatReport], _ rooms: inout Rooms, _ step: inout Step) {
     var changed: [RoomKey: [PersonQuality]] = [:]
     for report in reports {
-      guard let seat = state.rooms.seats[report.seat] else { continue }
+      guard let seat = rooms.table.seats[report.seat] else { continue }
       figures.count(report)
       var entry = entries[seat.id] ?? Entry()
       if entry.up.look(WayJudge.up(report)) {
@@ -156,28 +156,28 @@ struct QualityBook: Sendable {
         let person = PersonQuality(
           participantId: "\(seat.participant)", level: verdict.level, reason: verdict.reason)
         changed[seat.room, default: []].append(person)
-        state.rooms.update(seat.room) { $0.weak[seat.participant] = verdict.level == .good ? nil : person }
+        rooms.table.update(seat.room) { $0.weak[seat.participant] = verdict.level == .good ? nil : person }
       }
       _ = entry.down.look(WayJudge.down(report))
-      tell(own(report, entry, seat), &entry, seat, &state, &step)
+      tell(own(report, entry, seat), &entry, seat, &rooms, &step)
       entries[seat.id] = entry
     }
     for (room, people) in changed.sorted(by: { $0.key < $1.key }) {
-      state.broadcast(.roomQuality(RoomQuality(room: state.rooms.name(of: room), people: people)), in: room, &step)
+      rooms.broadcast(.roomQuality(RoomQuality(room: rooms.table.name(of: room), people: people)), in: room, &step)
     }
-    if entries.count > state.rooms.seats.count { entries = entries.filter { state.rooms.seats[$0.key] != nil } }
+    if entries.count > rooms.table.seats.count { entries = entries.filter { rooms.table.seats[$0.key] != nil } }
   }
 
   /// One's own ways: at once where a level changes, and while they are not good when figures do.
   private func tell(
-    _ own: OwnQuality, _ entry: inout Entry, _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+    _ own: OwnQuality, _ entry: inout Entry, _ seat: Seat, _ rooms: inout Rooms, _ step: inout Step
   ) {
     entry.looks += 1
     let isNew = (own.level, own.reason, own.way) != (entry.told.level, entry.told.reason, entry.told.way)
     let isDue = own.level != .good && own != entry.told && entry.looks >= Self.looksBetween
     guard isNew || isDue else { return }
     (entry.told, entry.looks) = (own, 0)
-    let event = RoomQuality(room: state.rooms.name(of: seat.room), people: [], own: own)
+    let event = RoomQuality(room: rooms.table.name(of: seat.room), people: [], own: own)
     step.tell(.roomQuality(event), to: seat.session)
   }
 

@@ -10,19 +10,19 @@ extension Step {
   ///   - seat: of whom.
   ///   - mid: the line, where it is about one.
   mutating func warn(
-    _ event: String, _ error: ErrorObject, of seat: Seat, line mid: String? = nil, _ state: ConferenceState
+    _ event: String, _ error: ErrorObject, of seat: Seat, line mid: String? = nil, _ rooms: Rooms
   ) {
     let fields = [
-      ("room", state.rooms.name(of: seat.room)), ("user", seat.user), ("code", error.code.name),
+      ("room", rooms.table.name(of: seat.room)), ("user", seat.user), ("code", error.code.name),
       ("why", error.message),
     ]
     log(event, fields + (mid.map { [("mid", $0)] } ?? []), level: .warning)
   }
 
   /// Leaves one where what a client described of its receiving is refused, and it has its seat still.
-  mutating func warn<T>(ifRefused result: Result<T, ErrorObject>, of seat: SeatID?, _ state: ConferenceState) {
-    guard case .failure(let error) = result, let seat = seat.flatMap({ state.rooms.seats[$0] }) else { return }
-    warn("subscribe_refused", error, of: seat, state)
+  mutating func warn<T>(ifRefused result: Result<T, ErrorObject>, of seat: SeatID?, _ rooms: Rooms) {
+    guard case .failure(let error) = result, let seat = seat.flatMap({ rooms.table.seats[$0] }) else { return }
+    warn("subscribe_refused", error, of: seat, rooms)
   }
 }
 
@@ -70,11 +70,11 @@ struct RefusalLines: Sendable {
 enum RefusalLog {
   /// Leaves one, unless there were too many.
   static func leave(
-    _ event: String, _ fields: KeyValuePairs<String, String>, of identity: Identity?, _ state: inout ConferenceState,
+    _ event: String, _ fields: KeyValuePairs<String, String>, of identity: Identity?, _ lines: inout RefusalLines,
     _ step: inout Step
   ) {
-    let isOne = state.refusalLines.take(identity, at: step.now.instant)
-    if let count = state.refusalLines.takeLeftOut(at: step.now.instant) {
+    let isOne = lines.take(identity, at: step.now.instant)
+    if let count = lines.takeLeftOut(at: step.now.instant) {
       step.log("refusal_lines_left_out", ["count": "\(count)"], level: .warning)
     }
     if isOne { step.log(event, fields, level: .warning) }
@@ -82,17 +82,16 @@ enum RefusalLog {
 
   /// Leaves one about a request, unless it has one of its own. That somebody asks too fast says nothing of what they asked.
   static func note(
-    _ method: String, in room: String? = nil, _ error: ErrorObject, of id: SessionID, _ state: inout ConferenceState,
+    _ method: String, in room: String? = nil, _ error: ErrorObject, of id: SessionID, _ core: inout ConferenceCore,
     _ step: inout Step
   ) {
-    guard error.code != .rateLimited, let identity = state.sessions[id]?.identity else { return }
-    let seat = state.currentSeat(of: id)
+    guard error.code != .rateLimited, let session = core.sessions.table[id] else { return }
     leave(
       "request_refused",
       [
-        "method": method, "room": room ?? seat.map { state.rooms.name(of: $0.room) } ?? "", "user": identity.user,
+        "method": method, "room": room ?? session.place?.room ?? "", "user": session.user,
         "code": error.code.name, "reason": error.data.reason ?? "",
-      ], of: identity, &state, &step)
+      ], of: session.identity, &core.refusalLines, &step)
   }
 }
 

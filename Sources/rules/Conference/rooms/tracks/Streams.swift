@@ -49,17 +49,18 @@ enum Streams {
     _ request: StreamRequest, id: RequestID, on connection: ConnectionID, _ core: inout ConferenceCore,
     _ step: inout Step
   ) {
-    guard let session = core.state.sessions[on: connection] else {
+    guard let session = core.sessions.table[on: connection] else {
       return step.add(.reply(connection, id, .failure(ErrorObject(.notLoggedIn))))
     }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      try Budgets.take(request.weight, of: core.state.sessions[session]?.identity, &core, at: step.now)
-      let seat = try core.state.seat(of: session)
+      try Budgets.take(request.weight, of: core.sessions.table[session]?.identity, &core, at: step.now)
+      let seat = try core.rooms.seat(of: session)
+      try core.sessions.takeBudget(of: request, session, at: step.now.instant)
       guard try perform(request, key, seat, &core, &step) else { return }
       step.answer(key, .success(.empty))
     } catch {
-      if let name = request.nameInLog { RefusalLog.note(name, error, of: session, &core.state, &step) }
+      if let name = request.nameInLog { RefusalLog.note(name, error, of: session, &core, &step) }
       step.answer(key, .failure(error))
     }
   }
@@ -70,22 +71,22 @@ enum Streams {
   ) throws(ErrorObject) -> Bool {
     switch request {
     case .publish(let stream, let params):
-      try check(stream, seat, core.state)
-      open(stream, .publish, seat, &core.state, &step)
+      try check(stream, seat, core.rooms)
+      open(stream, .publish, seat, &core.rooms, &step)
       do throws(ErrorObject) {
-        _ = try core.publishing.negotiate(params, key, on: stream, &core.state, &step)
+        _ = try core.publishing.negotiate(params, key, on: stream, &core.rooms, &step)
       } catch {
         close(stream, of: seat.id, &core, &step)
         throw error
       }
       return false
     case .play(let stream, let tracks, let lines, let sdp):
-      try check(stream, seat, core.state)
-      try play(tracks, on: stream, lines, seat, &core.state, &step)
+      try check(stream, seat, core.rooms)
+      try play(tracks, on: stream, lines, seat, &core.rooms, &step)
       step.add(.stream(.answer(key, seat.id, stream, sdp: sdp)))
       return false
     case .show(let stream, let tracks):
-      try show(tracks, on: stream, seat, &core.state, &step)
+      try show(tracks, on: stream, seat, &core.rooms, &step)
       return true
     case .close(let stream):
       close(stream, of: seat.id, &core, &step)
@@ -95,22 +96,22 @@ enum Streams {
 
   /// - Throws: 3003 for a name that is in use, 4003 beyond as many as a seat may have.
   private static func check(
-    _ stream: MediaConnectionID, _ seat: Seat, _ state: ConferenceState
+    _ stream: MediaConnectionID, _ seat: Seat, _ rooms: Rooms
   ) throws(ErrorObject) {
     guard stream.pc == nil, !seat.streams.contains(stream) else {
       throw ErrorObject(.invalidState, "There is a media connection of this name.")
     }
-    let limit = state.rules.maxStreams
+    let limit = rooms.rules.maxStreams
     guard seat.streams.count < limit else {
       throw .limit(.tooManyTracks, limit: limit, count: seat.streams.count + 1)
     }
   }
 
   private static func open(
-    _ stream: MediaConnectionID, _ purpose: PeerConnection, _ seat: Seat, _ state: inout ConferenceState,
+    _ stream: MediaConnectionID, _ purpose: PeerConnection, _ seat: Seat, _ rooms: inout Rooms,
     _ step: inout Step
   ) {
-    state.rooms.update(seat.id) { $0.streams.insert(stream) }
+    rooms.table.update(seat.id) { $0.streams.insert(stream) }
     step.add(.stream(.open(seat.id, stream, purpose)))
   }
 
@@ -119,60 +120,54 @@ enum Streams {
   /// Opens the connection with a view for each line. All is looked at before anything is changed.
   private static func play(
     _ names: [String], on stream: MediaConnectionID, _ lines: [TrackKind], _ seat: Seat,
-    _ state: inout ConferenceState, _ step: inout Step
+    _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
-    let tracks = try tracks(names, seat, state)
+    let tracks = try tracks(names, seat, rooms)
     guard lines.contains(where: { tracks[$0] != nil }) else { throw ErrorObject(.trackNotFound) }
-    let limit = state.rules.maxViews
+    let limit = rooms.rules.maxViews
     guard seat.views.count + lines.count <= limit else {
       throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + lines.count)
     }
-    if let wait = state.sessions.takeShows(lines.count, of: seat.session, at: step.now.instant) {
-      throw .tooOften("beginning to play", wait)
-    }
-    open(stream, .subscribe, seat, &state, &step)
+    open(stream, .subscribe, seat, &rooms, &step)
     for kind in lines {
-      guard let seat = state.rooms.seats[seat.id] else { return }
-      for view in Viewing.open(1, kind, on: seat, connection: stream, &state, &step) {
-        Viewing.show(tracks[kind], on: view, &state, &step)
+      guard let seat = rooms.table.seats[seat.id] else { return }
+      for view in Viewing.open(1, kind, on: seat, connection: stream, &rooms, &step) {
+        Viewing.show(tracks[kind], on: view, &rooms, &step)
       }
     }
   }
 
   /// Lets a connection carry other tracks.
   private static func show(
-    _ names: [String], on stream: MediaConnectionID, _ seat: Seat, _ state: inout ConferenceState,
+    _ names: [String], on stream: MediaConnectionID, _ seat: Seat, _ rooms: inout Rooms,
     _ step: inout Step
   ) throws(ErrorObject) {
-    let tracks = try tracks(names, seat, state)
-    let views = views(on: stream, of: seat, state)
+    let tracks = try tracks(names, seat, rooms)
+    let views = views(on: stream, of: seat, rooms)
     guard !views.isEmpty else { throw ErrorObject(.notSubscribed) }
-    if let wait = state.sessions.takeShows(views.count, of: seat.session, at: step.now.instant) {
-      throw .tooOften("changing what you play", wait)
-    }
     for view in views {
       guard let kind = view.view?.kind else { continue }
-      Viewing.show(tracks[kind], on: view.id, &state, &step)
+      Viewing.show(tracks[kind], on: view.id, &rooms, &step)
     }
   }
 
   /// - Throws: 4001 for a track that is not in the room, 1005 for one's own, or without the right to receive.
   private static func tracks(
-    _ names: [String], _ seat: Seat, _ state: ConferenceState
+    _ names: [String], _ seat: Seat, _ rooms: Rooms
   ) throws(ErrorObject) -> [TrackKind: TrackID] {
     var tracks: [TrackKind: TrackID] = [:]
     for name in names {
-      let track = try state.rooms.track(named: name, visibleFrom: seat)
-      try state.checkSubscribe(seat, to: track)
+      let track = try rooms.table.track(named: name, visibleFrom: seat)
+      try rooms.checkSubscribe(seat, to: track)
       tracks[track.wire.kind] = track.id
     }
     return tracks
   }
 
   private static func views(
-    on stream: MediaConnectionID, of seat: Seat, _ state: ConferenceState
+    on stream: MediaConnectionID, of seat: Seat, _ rooms: Rooms
   ) -> [Subscription] {
-    seat.views.compactMap { state.rooms.subscriptions[$0] }.filter { $0.connection == stream }
+    seat.views.compactMap { rooms.table.subscriptions[$0] }.filter { $0.connection == stream }
   }
 
   /// Replies with the server's answer. Where the client can decode none of what it wanted, there is no stream.
@@ -182,15 +177,15 @@ enum Streams {
   ) {
     do throws(ErrorObject) {
       let sdp = try result.get()
-      guard let seat = core.state.rooms.seats[id], seat.streams.contains(stream) else { throw ErrorObject(.notJoined) }
-      guard views(on: stream, of: seat, core.state).contains(where: { $0.track != nil }) else {
+      guard let seat = core.rooms.table.seats[id], seat.streams.contains(stream) else { throw ErrorObject(.notJoined) }
+      guard views(on: stream, of: seat, core.rooms).contains(where: { $0.track != nil }) else {
         throw ErrorObject(.noCommonCodec)
       }
       step.answer(key, .success(.published(PublishResult(sdp: sdp, tracks: []))))
     } catch {
       // One that was ended in the meantime was not refused.
-      let isThere = core.state.rooms.seats[id]?.streams.contains(stream) == true
-      step.warn(ifRefused: Result<Void, ErrorObject>.failure(error), of: isThere ? id : nil, core.state)
+      let isThere = core.rooms.table.seats[id]?.streams.contains(stream) == true
+      step.warn(ifRefused: Result<Void, ErrorObject>.failure(error), of: isThere ? id : nil, core.rooms)
       close(stream, of: id, &core, &step)
       step.answer(key, .failure(error))
     }
@@ -202,23 +197,21 @@ enum Streams {
   static func close(
     _ stream: MediaConnectionID, of id: SeatID, _ core: inout ConferenceCore, _ step: inout Step
   ) {
-    guard let seat = core.state.rooms.seats[id], seat.streams.contains(stream) else { return }
-    for view in views(on: stream, of: seat, core.state) { core.state.removeSubscription(view.id, &step) }
-    let tracks = core.state.rooms.tracks(of: id).filter { $0.connection == stream }.map(\.id)
-    for track in tracks { core.state.endTrack(track, &step) }
-    core.state.rooms.update(id) { $0.streams.remove(stream) }
+    guard let seat = core.rooms.table.seats[id], seat.streams.contains(stream) else { return }
+    for view in views(on: stream, of: seat, core.rooms) { core.rooms.removeSubscription(view.id, &step) }
+    let tracks = core.rooms.table.tracks(of: id).filter { $0.connection == stream }.map(\.id)
+    for track in tracks { core.rooms.endTrack(track, &step) }
+    core.rooms.table.update(id) { $0.streams.remove(stream) }
     step.add(.stream(.close(id, stream)))
     core.mediaChanged(.ended, stream, of: id, &step)
-    for track in tracks { core.state.announceEnd(of: track, seat: id, &step) }
+    for track in tracks { core.rooms.announceEnd(of: track, seat: id, &step) }
   }
 
   /// Tells the front door what has become of a connection that only it has a name for.
   static func tell(
-    _ change: MediaChange, _ stream: MediaConnectionID, of id: SeatID, _ state: ConferenceState, _ step: inout Step
+    _ change: MediaChange, _ stream: MediaConnectionID, of id: SeatID, _ rooms: Rooms, _ step: inout Step
   ) {
-    guard stream.pc == nil, let session = state.rooms.seats[id]?.session,
-      let connection = state.sessions[session]?.connection
-    else { return }
-    step.add(.stream(connection, stream, change))
+    guard stream.pc == nil, let session = rooms.table.seats[id]?.session else { return }
+    step.tell(change, of: stream, to: session)
   }
 }

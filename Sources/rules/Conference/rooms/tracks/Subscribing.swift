@@ -24,65 +24,65 @@ struct Subscribing: Sendable {
 
   /// The result; nil where the reply comes later.
   mutating func perform(
-    _ request: SubscriptionRequest, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
+    _ request: SubscriptionRequest, _ key: RequestKey, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     switch request {
-    case .subscribe(let params): return try subscribe(params, key.session, &state, &step)
+    case .subscribe(let params): return try subscribe(params, key.session, &rooms, &step)
     case .unsubscribe(let params):
-      state.removeSubscription(try own(params.subscriptionId, key.session, state).id, &step)
+      rooms.removeSubscription(try own(params.subscriptionId, key.session, rooms).id, &step)
       return .empty
     case .update(let params):
-      try change(try own(params.subscriptionId, key.session, state), Wanted(params), &state, &step)
+      try change(try own(params.subscriptionId, key.session, rooms), Wanted(params), &rooms, &step)
       return .empty
-    case .swap(let params): return try swap(params, key, state, &step)
+    case .swap(let params): return try swap(params, key, rooms, &step)
     }
   }
 
   /// Subscribes to a track; asked again, it takes the new wishes.
   private func subscribe(
-    _ params: SubscribeParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+    _ params: SubscribeParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let seat = try state.seat(of: session)
-    let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
-    try state.checkSubscribe(seat, to: track)
-    if let existing = seat.subscriptions[track.id].flatMap({ state.rooms.subscriptions[$0] }) {
-      try change(existing, Wanted(params), &state, &step)
+    let seat = try rooms.seat(of: session)
+    let track = try rooms.table.track(named: params.trackId, visibleFrom: seat)
+    try rooms.checkSubscribe(seat, to: track)
+    if let existing = seat.subscriptions[track.id].flatMap({ rooms.table.subscriptions[$0] }) {
+      try change(existing, Wanted(params), &rooms, &step)
       return .subscribed(SubscribeResult(subscriptionId: "\(existing.id)"))
     }
     var wish = SubscriptionWish()
     try wish.change(to: Wanted(params), of: track)
-    guard let id = state.addSubscription(of: seat.id, to: track.id, wish: wish, &step) else {
-      throw .limit(.tooManyTracks, limit: state.rules.maxSubscriptions, count: seat.subscriptions.count)
+    guard let id = rooms.addSubscription(of: seat.id, to: track.id, wish: wish, &step) else {
+      throw .limit(.tooManyTracks, limit: rooms.rules.maxSubscriptions, count: seat.subscriptions.count)
     }
     return .subscribed(SubscribeResult(subscriptionId: "\(id)"))
   }
 
   /// Changes what one wishes for.
   private func change(
-    _ subscription: Subscription, _ wanted: Wanted, _ state: inout ConferenceState, _ step: inout Step
+    _ subscription: Subscription, _ wanted: Wanted, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
     var wish = subscription.wish
     // A view's wish is for whatever it shows.
     try wish.change(
-      to: wanted, of: subscription.view == nil ? subscription.track.flatMap { state.rooms.tracks[$0] } : nil)
-    guard wish != subscription.wish, let changed = state.rooms.setWish(wish, of: subscription.id) else { return }
+      to: wanted, of: subscription.view == nil ? subscription.track.flatMap { rooms.table.tracks[$0] } : nil)
+    guard wish != subscription.wish, let changed = rooms.table.setWish(wish, of: subscription.id) else { return }
     step.add(.updateSubscription(changed, before: subscription.wish))
-    Viewing.tellWithoutPicture(subscription.id, &state, &step)
-    LastN.judge(subscription.id, &state, &step)
+    Viewing.tellWithoutPicture(subscription.id, &rooms, &step)
+    LastN.judge(subscription.id, &rooms, &step)
   }
 
   /// Lets each of two subscriptions carry the other's track, if their media lines can.
   /// - Throws: 3003 while one of them is being negotiated, and for lines of two media connections.
   private mutating func swap(
-    _ params: SwapParams, _ key: RequestKey, _ state: ConferenceState, _ step: inout Step
+    _ params: SwapParams, _ key: RequestKey, _ rooms: Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    let a = try own(params.a, key.session, state)
-    let b = try own(params.b, key.session, state)
+    let a = try own(params.a, key.session, rooms)
+    let b = try own(params.b, key.session, rooms)
     for (one, field) in [(a, "a"), (b, "b")] where one.view != nil {
       throw .parameter(field, expected: "a subscription to one track; view.show changes what a view shows")
     }
     guard let left = a.track, let right = b.track,
-      state.rooms.tracks[left]?.wire.kind == state.rooms.tracks[right]?.wire.kind
+      rooms.table.tracks[left]?.wire.kind == rooms.table.tracks[right]?.wire.kind
     else {
       throw .parameter("b", expected: "a subscription of the same kind as a")
     }
@@ -92,7 +92,7 @@ struct Subscribing: Sendable {
     }
     // A stream that runs can only be exchanged with another that runs, or the worker would send two tracks twice; and what
     // is on offer is answered for the track that it was offered with.
-    guard a.isAgreed == b.isAgreed, !isOnOffer(a, state), !isOnOffer(b, state) else {
+    guard a.isAgreed == b.isAgreed, !isOnOffer(a, rooms), !isOnOffer(b, rooms) else {
       throw ErrorObject(.invalidState, "One of the two is being negotiated; try again after the next answer.") {
         $0.retryable = true
       }
@@ -102,8 +102,8 @@ struct Subscribing: Sendable {
     return nil
   }
 
-  private func isOnOffer(_ subscription: Subscription, _ state: ConferenceState) -> Bool {
-    guard !subscription.isAgreed, let offer = state.rooms.seats[subscription.seat]?.outstandingOffer else {
+  private func isOnOffer(_ subscription: Subscription, _ rooms: Rooms) -> Bool {
+    guard !subscription.isAgreed, let offer = rooms.table.seats[subscription.seat]?.outstandingOffer else {
       return false
     }
     return offer.tracks.contains { $0.subscriptionId == "\(subscription.id)" }
@@ -111,30 +111,26 @@ struct Subscribing: Sendable {
 
   /// Notes an exchange that has been made, or says why it was not.
   mutating func swapProcessed(
-    _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
+    _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ rooms: inout Rooms, _ step: inout Step
   ) {
     guard let pending = swaps.removeValue(forKey: key) else { return }
     let both = [pending.a, pending.b]
-    let missed = both.filter { state.rooms.subscriptions[$0]?.pauseReason == .noMedia }
-    switch result {
-    case .success: state.rooms.exchange(pending.a, pending.b)
-    case .failure(let error):
-      RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: key.session, &state, &step)
-    }
+    let missed = both.filter { rooms.table.subscriptions[$0]?.pauseReason == .noMedia }
+    if case .success = result { rooms.table.exchange(pending.a, pending.b) }
     step.answer(key, result.map { .empty })
     // Of the other's track nothing is known yet.
-    for one in missed.compactMap({ state.rooms.subscriptions[$0] }) where one.pauseReason == nil {
-      LastN.tell(one, &state, &step)
+    for one in missed.compactMap({ rooms.table.subscriptions[$0] }) where one.pauseReason == nil {
+      LastN.tell(one, &rooms, &step)
     }
-    for one in both { LastN.judge(one, &state, &step) }
+    for one in both { LastN.judge(one, &rooms, &step) }
   }
 
   /// - Throws: 2005 without a seat, 4002 for a subscription that is not one's own.
   private func own(
-    _ name: String, _ session: SessionID, _ state: ConferenceState
+    _ name: String, _ session: SessionID, _ rooms: Rooms
   ) throws(ErrorObject) -> Subscription {
-    let seat = try state.seat(of: session)
-    guard let subscription = SubscriptionID(wire: name).flatMap({ state.rooms.subscriptions[$0] }),
+    let seat = try rooms.seat(of: session)
+    guard let subscription = SubscriptionID(wire: name).flatMap({ rooms.table.subscriptions[$0] }),
       subscription.seat == seat.id
     else { throw ErrorObject(.notSubscribed) }
     return subscription
@@ -143,31 +139,31 @@ struct Subscribing: Sendable {
   // MARK: - The subscribe connection
 
   /// Sends the server's offer to the client. It is kept until it is answered.
-  func offer(_ offer: ServerOffer, to id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let session = state.rooms.seats[id]?.session else { return }
-    let rooms = state.rooms
+  func offer(_ offer: ServerOffer, to id: SeatID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let session = rooms.table.seats[id]?.session else { return }
+    let table = rooms.table
     let lines = offer.lines.compactMap { line -> OfferedTrack? in
-      guard let subscription = rooms.subscriptions[line.subscription], subscription.seat == id,
-        let track = subscription.track.flatMap({ rooms.tracks[$0] }), subscription.view == nil,
-        let publisher = rooms.seats[track.seat]
+      guard let subscription = table.subscriptions[line.subscription], subscription.seat == id,
+        let track = subscription.track.flatMap({ table.tracks[$0] }), subscription.view == nil,
+        let publisher = table.seats[track.seat]
       else { return nil }
       return OfferedTrack(
         mid: line.mid, subscriptionId: "\(subscription.id)", trackId: "\(track.id)",
         participantId: "\(publisher.participant)", kind: track.wire.kind)
     }
-    let views = offer.lines.filter { rooms.subscriptions[$0.subscription]?.view != nil }
+    let views = offer.lines.filter { table.subscriptions[$0.subscription]?.view != nil }
       .map { OfferedView(mid: $0.mid, subscriptionId: "\($0.subscription)") }
     let event = SubscribeOffer(offerId: offer.id, sdp: offer.sdp, tracks: lines, views: views.isEmpty ? nil : views)
-    state.rooms.update(id) { $0.outstandingOffer = event }
+    rooms.table.update(id) { $0.outstandingOffer = event }
     step.tell(.pcOffer(event), to: session)
   }
 
   /// Hands an answer to SDP negotiation.
   /// - Throws: 2005 without a seat, 3003 when this offer does not wait for an answer.
   mutating func negotiate(
-    _ params: SubscribeAnswerParams, _ key: RequestKey, _ state: ConferenceState, _ step: inout Step
+    _ params: SubscribeAnswerParams, _ key: RequestKey, _ rooms: Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    let seat = try state.seat(of: key.session)
+    let seat = try rooms.seat(of: key.session)
     guard seat.outstandingOffer?.offerId == params.offerId else {
       throw ErrorObject(.invalidState, "Offer \(params.offerId) does not wait for an answer.")
     }
@@ -178,23 +174,23 @@ struct Subscribing: Sendable {
 
   /// Replies to an answer; one that could not be used may be sent again.
   mutating func answerProcessed(
-    _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
+    _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ rooms: inout Rooms, _ step: inout Step
   ) {
     guard let pending = answers.removeValue(forKey: key) else { return }
-    if case .success = result, let offer = state.rooms.seats[pending.seat]?.outstandingOffer,
+    if case .success = result, let offer = rooms.table.seats[pending.seat]?.outstandingOffer,
       offer.offerId == pending.offerId
     {
-      state.rooms.update(pending.seat) { $0.outstandingOffer = nil }
+      rooms.table.update(pending.seat) { $0.outstandingOffer = nil }
     }
-    step.warn(ifRefused: result, of: pending.seat, state)
+    step.warn(ifRefused: result, of: pending.seat, rooms)
     step.answer(key, result.map { .empty })
   }
 
   /// Restarts ICE on the subscribe connection.
-  func restart(_ session: SessionID, _ state: ConferenceState, _ step: inout Step) throws(ErrorObject) -> Reply {
-    let seat = try state.seat(of: session)
+  func restart(_ session: SessionID, _ rooms: Rooms, _ step: inout Step) throws(ErrorObject) -> Reply {
+    let seat = try rooms.seat(of: session)
     try seat.checkMedia(.subscribe, "Leave the room and join it again.")
-    guard state.sessions[session]?.has(.clientOffers) == false else {
+    guard !seat.member.capabilities.contains(.clientOffers) else {
       throw ErrorObject(.invalidState, "You offer on this connection: restart ICE by an offer.")
     }
     step.add(.restartICE(seat.id))
@@ -204,79 +200,76 @@ struct Subscribing: Sendable {
   /// Hands an offer of the client about what it is sent to SDP negotiation.
   /// - Throws: 2005 without a seat, 3003 where the server offers, 4006 when the connection has failed for good.
   static func answer(
-    _ params: PublishOfferParams, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
+    _ params: PublishOfferParams, _ key: RequestKey, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    let seat = try state.seat(of: key.session)
-    guard state.sessions[key.session]?.has(.clientOffers) == true else {
+    let seat = try rooms.seat(of: key.session)
+    guard seat.member.capabilities.contains(.clientOffers) else {
       throw ErrorObject(
         .invalidState, "The server offers on the subscribe connection of clients without the capability clientOffers.")
     }
-    try state.checkSubscribe(seat)
+    try rooms.checkSubscribe(seat)
     try seat.checkMedia(.subscribe, "Leave the room and join it again.")
-    if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
-      throw .tooOften("negotiating", wait)
-    }
     step.add(.answerOffer(key, seat.id, sdp: params.sdp))
     return nil
   }
 
   /// Replies with the server's answer.
   static func offerAnswered(
-    _ key: RequestKey, _ result: Result<String, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
+    _ key: RequestKey, _ result: Result<String, ErrorObject>, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    step.warn(ifRefused: result, of: state.currentSeat(of: key.session)?.id, state)
+    step.warn(ifRefused: result, of: rooms.currentSeat(of: key.session)?.id, rooms)
     step.answer(key, result.map { .published(PublishResult(sdp: $0, tracks: [])) })
   }
 
   /// Notes what has become of a subscription, and tells its client what it does not know yet.
   func changed(
-    _ change: SubscriptionChange, _ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
+    _ change: SubscriptionChange, _ id: SubscriptionID, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    guard let session = state.rooms.subscriptions[id].flatMap({ state.rooms.seats[$0.seat]?.session }) else { return }
+    guard let session = rooms.table.subscriptions[id].flatMap({ rooms.table.seats[$0.seat]?.session }) else { return }
     let name = "\(id)"
     let event: Event
     switch change {
     case .accepted:
-      guard let subscription = state.rooms.setAgreed(id) else { return }
+      guard let subscription = rooms.table.setAgreed(id) else { return }
       step.add(.startSubscription(subscription))
-      if subscription.pauseReason != nil { LastN.tell(subscription, &state, &step) }
+      if subscription.pauseReason != nil { LastN.tell(subscription, &rooms, &step) }
       return
     case .started(let track, let timestamp):
-      guard state.rooms.subscriptions[id]?.view == nil else {
-        return Viewing.started(id, track, timestamp: timestamp, &state, &step)
+      guard rooms.table.subscriptions[id]?.view == nil else {
+        return Viewing.started(id, track, timestamp: timestamp, &rooms, &step)
       }
       event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
-    case .cannotShow: return Viewing.cannotShow(id, &state, &step)
+    case .cannotShow: return Viewing.cannotShow(id, &rooms, &step)
     case .paused(let reason):
-      guard state.rooms.setHeldBack(true, id) else { return }
-      Viewing.tellWithoutPicture(id, &state, &step)
+      guard rooms.table.setHeldBack(true, id) else { return }
+      Viewing.tellWithoutPicture(id, &rooms, &step)
       // Of a subscription that the room leaves out this is no news.
-      if state.rooms.subscriptions[id]?.wish.isLeftOut == true { return }
+      if rooms.table.subscriptions[id]?.wish.isLeftOut == true { return }
       event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
     case .resumed:
-      guard state.rooms.setHeldBack(false, id), let one = state.rooms.subscriptions[id], !one.wish.isLeftOut else {
+      guard rooms.table.setHeldBack(false, id), let one = rooms.table.subscriptions[id], !one.wish.isLeftOut else {
         return
       }
-      return LastN.tell(one, &state, &step)
+      return LastN.tell(one, &rooms, &step)
     case .missing(let track, let what):
-      guard state.rooms.setMissing(what, of: track, id) else { return }
-      Viewing.tellWithoutPicture(id, &state, &step)
+      guard rooms.table.setMissing(what, of: track, id) else { return }
+      Viewing.tellWithoutPicture(id, &rooms, &step)
       // What is held back already is told when that is over.
-      guard let one = state.rooms.subscriptions[id], !one.wish.isLeftOut, !one.isHeldBack else { return }
-      return LastN.tell(one, &state, &step)
+      guard let one = rooms.table.subscriptions[id], !one.wish.isLeftOut, !one.isHeldBack else { return }
+      return LastN.tell(one, &rooms, &step)
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
-    case .ended(let reason): return state.endSubscription(id, reason, &step)
+    case .ended(let reason): return rooms.endSubscription(id, reason, &step)
     }
     step.tell(event, to: session)
   }
 
   /// Tells a client that has lost events what its views show, and which of its subscriptions are paused.
-  func tellPauses(of id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let seat = state.rooms.seats[id] else { return }
-    Viewing.tellAll(of: id, &state, &step)
+  func tellPauses(of id: SeatID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let seat = rooms.table.seats[id] else { return }
+    Viewing.tellAll(of: id, &rooms, &step)
     for id in (seat.subscriptions.values + seat.views).sorted() {
-      guard let one = state.rooms.subscriptions[id], one.pauseReason != nil else { continue }
-      LastN.tell(one, &state, &step)
+      guard let one = rooms.table.subscriptions[id], one.pauseReason != nil else { continue }
+      LastN.tell(one, &rooms, &step)
     }
   }
 }

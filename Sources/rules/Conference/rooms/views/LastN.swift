@@ -8,29 +8,29 @@ import RoostProtocol
 /// The rule of a room's loudest. Views are none of its business, nor is what a receiver asked for by a priority, nor a shared screen.
 enum LastN {
   /// The room's loudest may be others: pauses what is no longer to be sent, and lets go on what is.
-  static func update(in key: RoomKey, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let count = state.rooms[key]?.rules.videoLastN else { return }
-    let (old, new) = (state.rooms[key]?.loudest ?? [], loudest(count + 1, of: key, state.rooms))
+  static func update(in key: RoomKey, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let count = rooms.table[key]?.rules.videoLastN else { return }
+    let (old, new) = (rooms.table[key]?.loudest ?? [], loudest(count + 1, of: key, rooms.table))
     guard old != new else { return }
-    state.rooms.update(key) { $0.loudest = new }
+    rooms.table.update(key) { $0.loudest = new }
     // One of the first N is sent the next one in place of themselves, so that one changes too.
     let changed = Set(old.prefix(count)).symmetricDifference(new.prefix(count)).union(old.dropFirst(count))
       .union(new.dropFirst(count))
     for seat in changed.sorted() {
-      for track in state.rooms.tracks(of: seat) where track.wire.isCamera {
-        for subscription in state.rooms.subscribers(of: track.id) { judge(subscription, &state, &step) }
+      for track in rooms.table.tracks(of: seat) where track.wire.isCamera {
+        for subscription in rooms.table.subscribers(of: track.id) { judge(subscription, &rooms, &step) }
       }
     }
   }
 
   /// Pauses a subscription, or lets it go on, as the room's loudest are now. Its client hears of what changes.
-  static func judge(_ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let before = state.rooms.subscriptions[id], before.view == nil, let track = before.track else { return }
+  static func judge(_ id: SubscriptionID, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let before = rooms.table.subscriptions[id], before.view == nil, let track = before.track else { return }
     var wish = before.wish
-    wish.isLeftOut = leavesOut(track, for: before, state.rooms)
-    guard wish != before.wish, let after = state.rooms.setWish(wish, of: id) else { return }
+    wish.isLeftOut = leavesOut(track, for: before, rooms.table)
+    guard wish != before.wish, let after = rooms.table.setWish(wish, of: id) else { return }
     step.add(.updateSubscription(after, before: before.wish))
-    if after.isAgreed { tell(after, &state, &step) }
+    if after.isAgreed { tell(after, &rooms, &step) }
   }
 
   /// Whether a receiver is not sent a track, because its publisher is none of the loudest.
@@ -42,8 +42,8 @@ enum LastN {
   }
 
   /// Says how a subscription stands, where it is paused.
-  static func tell(_ subscription: Subscription, _ state: inout ConferenceState, _ step: inout Step) {
-    guard let session = state.rooms.seats[subscription.seat]?.session else { return }
+  static func tell(_ subscription: Subscription, _ rooms: inout Rooms, _ step: inout Step) {
+    guard let session = rooms.table.seats[subscription.seat]?.session else { return }
     let name = "\(subscription.id)"
     if let reason = subscription.pauseReason {
       let missing = reason == .noMedia ? subscription.missing : nil

@@ -1,56 +1,37 @@
-// Sessions and rooms as they are now, and what always goes together when they change: a seat takes its tracks and
-// subscriptions along, and those concerned are told. It knows nothing of calls, nor of who may do what.
+// Rooms as they are now, and what always goes together when they change: a seat takes its tracks and subscriptions along, and those
+// concerned are told. They know nothing of calls, and of sessions what has come with requests (`MemberFacts`).
 
 import Basics
 import Calls
 import RoostProtocol
 
-/// Who is there and where.
-struct ConferenceState: Sendable {
+/// All of rooms: who is in them, who is kept out, and what may still be asked there.
+struct Rooms: Sendable {
   /// The rules that the conference was made with.
   let rules: ConferenceRules
-  var sessions: SessionTable
-  var rooms = RoomTable()
+  var table = RoomTable()
   var bans = BanTable()
   var addressBans = AddressBanTable()
-  /// Tokens that are not believed any more.
-  var revocations = RevocationTable()
-  /// What operators have left of users' grants.
-  var narrowings = NarrowingTable()
   var knocks: KnockLimits
   /// What users may still ask for as moderators.
   var moderations: KeyedBuckets<ClaimedUser>
   var chats: ChatLimits
-  /// How many lines there are about what was refused.
-  var refusalLines: RefusalLines
-  private(set) var lastNumber: UInt64 = 0
 
   init(rules: ConferenceRules) {
     self.rules = rules
-    sessions = SessionTable(replayBytesPerNetwork: rules.replayBytesPerNetwork)
     knocks = KnockLimits(rules)
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
     chats = ChatLimits(rules)
-    refusalLines = RefusalLines(rules)
   }
-
-  /// A number for something new; never used again.
-  mutating func makeNumber() -> UInt64 {
-    lastNumber += 1
-    return lastNumber
-  }
-
-  /// Gives no number up to this one any more.
-  mutating func skipNumbers(to number: UInt64) { lastNumber = max(lastNumber, number) }
 
   // MARK: - Looking
 
   /// The session's seat in the room of this name.
   /// - Throws: 2005 when it is not in that room, 2006 where an operator put it out.
   func seat(of session: SessionID, inRoom name: String) throws(ErrorObject) -> Seat {
-    guard let seat = currentSeat(of: session), rooms.name(of: seat.room) == name else {
-      let putOut = sessions[session]?.putOut
+    guard let seat = currentSeat(of: session), table.name(of: seat.room) == name else {
+      let putOut = table.stays[session]?.putOut
       throw putOut?.room == name ? .putOut(putOut) : ErrorObject(.notJoined)
     }
     return seat
@@ -59,22 +40,22 @@ struct ConferenceState: Sendable {
   /// The session's seat in whatever room.
   /// - Throws: 2005 when it has none, 2006 where an operator took it away.
   func seat(of session: SessionID) throws(ErrorObject) -> Seat {
-    guard let seat = currentSeat(of: session) else { throw .putOut(sessions[session]?.putOut) }
+    guard let seat = currentSeat(of: session) else { throw .putOut(table.stays[session]?.putOut) }
     return seat
   }
 
   /// The seat that a session has now; nil where it has none.
-  func currentSeat(of session: SessionID) -> Seat? { sessions[session]?.seat.flatMap { rooms.seats[$0] } }
+  func currentSeat(of session: SessionID) -> Seat? { table.seat(of: session) }
 
   /// Whether a seat is in a call's room.
-  func isInCall(_ seat: Seat) -> Bool { rooms[seat.room]?.isOfCall ?? false }
+  func isInCall(_ seat: Seat) -> Bool { table[seat.room]?.isOfCall ?? false }
 
   /// Whether a seat's socket or media is lost.
-  func isLost(_ seat: Seat) -> Bool { seat.isMediaLost || sessions[seat.session]?.connection == nil }
+  func isLost(_ seat: Seat) -> Bool { seat.isMediaLost || !seat.member.presence.isConnected }
 
   /// How long a seat is kept whose socket or media is lost.
   func grace(of seat: SeatID?) -> TimeDelta {
-    guard let seat = seat.flatMap({ rooms.seats[$0] }), isInCall(seat) else { return rules.resumeGrace }
+    guard let seat = seat.flatMap({ table.seats[$0] }), isInCall(seat) else { return rules.resumeGrace }
     return rules.calls.resumeGrace
   }
 
@@ -83,12 +64,12 @@ struct ConferenceState: Sendable {
     Participant(
       participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
       state: isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
-      tracks: rooms.tracks(of: seat.id).map(\.wire), role: role(of: seat), handRaisedAt: seat.handRaisedAt)
+      tracks: table.tracks(of: seat.id).map(\.wire), role: role(of: seat), handRaisedAt: seat.handRaisedAt)
   }
 
   /// What somebody is in their room: a moderator by their grant or as a call's host, or what a moderator has made them; nil for all others.
   func role(of seat: Seat) -> RoomRole? {
-    guard let room = rooms[seat.room] else { return nil }
+    guard let room = table[seat.room] else { return nil }
     if Access.moderatesByGrant(seat, self) { return .moderator }
     return room.moderation.roles[seat.user]
   }
@@ -96,23 +77,23 @@ struct ConferenceState: Sendable {
   /// Who moderates by their grant has no role beside it: what was given to them before would outlive the grant.
   mutating func grantReplacesRole(of seat: Seat) {
     guard Access.moderatesByGrant(seat, self) else { return }
-    rooms.update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
+    table.update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
   }
 
   /// The params of an event about a participant.
   func event(_ seat: Seat) -> ParticipantEvent {
-    ParticipantEvent(room: rooms.name(of: seat.room), participant: participant(seat))
+    ParticipantEvent(room: table.name(of: seat.room), participant: participant(seat))
   }
 
   /// The room as the one on this seat may see it. At which event of their session it stands, that one says (`SessionTable.stamped`).
   func snapshot(_ id: SeatID, at wallMilliseconds: Int64) -> RoomSnapshot? {
-    guard let seat = rooms.seats[id], let room = rooms[seat.room] else { return nil }
+    guard let seat = table.seats[id], let room = table[seat.room] else { return nil }
     let isModerator = role(of: seat) == .moderator
     var moderation = room.seen(room.moderation.seen(by: seat.user, isModerator: isModerator))
     if isModerator { moderation.bans = bans.shown(in: room.name, at: wallMilliseconds) }
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
-      seq: 0, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),
+      seq: 0, selfId: "\(seat.participant)", participants: table.members(of: seat.room).map(participant),
       chat: room.chat.messages(visibleTo: seat.user),
       views: seat.views.isEmpty ? nil : seat.views.map(\.description), moderation: moderation.isUsual ? nil : moderation
     )
@@ -122,48 +103,37 @@ struct ConferenceState: Sendable {
 
   /// Sends an event to everybody in a room but one.
   mutating func broadcast(_ event: Event, in room: RoomKey, except seat: SeatID? = nil, _ step: inout Step) {
-    let others = rooms.members(of: room).filter { $0.id != seat }
+    let others = table.members(of: room).filter { $0.id != seat }
     step.tell(event, to: others.map(\.session))
   }
 
   /// Tells the others how somebody is seen now, and themselves too where `toAll`.
   mutating func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
-    guard let seat = rooms.seats[id] else { return }
+    guard let seat = table.seats[id] else { return }
     broadcast(.participantUpdated(event(seat)), in: seat.room, except: toAll ? nil : id, &step)
-  }
-
-  /// A line in the log where it is about a call, and a message to webhook subscribers.
-  func publish(_ event: WebhookEvent, _ step: inout Step) {
-    if CallRoom.isName(event.room) {
-      let callId = CallRoom.callId(event.room)
-      step.log(
-        event.type.rawValue, ["call": callId, "user": event.user ?? "", "reason": event.reason ?? ""],
-        orOf: subject(ofCall: event))
-    }
-    if rules.hasWebhooks { step.add(.webhook(event)) }
   }
 
   /// Tells webhook subscribers of a room that is no call's.
   func publishRoom(
     _ type: WebhookEvent.Kind, _ room: RoomKey, user: String? = nil, reason: String? = nil, _ step: inout Step
   ) {
-    guard rules.hasWebhooks, let room = rooms[room], !room.isOfCall else { return }
-    publish(
-      WebhookEvent(type: type, at: step.now.wallMilliseconds, room: room.name, user: user, reason: reason), &step)
+    guard rules.hasWebhooks, let room = table[room], !room.isOfCall else { return }
+    step.add(
+      .webhook(WebhookEvent(type: type, at: step.now.wallMilliseconds, room: room.name, user: user, reason: reason)))
   }
 
   // MARK: - Seats
 
   /// Seats a session that has no seat, and tells the others. The room must have space.
   @discardableResult
-  mutating func take(_ session: Session, in room: RoomKey, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
+  mutating func take(_ member: MemberFacts, in room: RoomKey, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
     var seat = Seat(
-      id: SeatID(makeNumber()), participant: ParticipantID(makeNumber()), room: room, session: session.id,
-      user: session.user, displayName: params.displayName ?? session.displayName,
+      id: SeatID(step.makeNumber()), participant: ParticipantID(step.makeNumber()), room: room, member: member,
+      displayName: params.displayName ?? member.displayName,
       metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
-    seat.isPlayer = session.isPlayer(in: room, self)
-    seat.holder = ShareHolder(session.identity)
-    if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
+    seat.isPlayer = member.isPlayer(in: room, self)
+    seat.holder = ShareHolder(member.identity)
+    if table[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
     open(seat, views: params.views, &step)
     step.count(.joined)
     step.log("join", fields(seat))
@@ -174,14 +144,14 @@ struct ConferenceState: Sendable {
 
   /// Puts another session of the same user in the place of a seat that has been closed, and tells the others.
   mutating func fill(
-    _ position: Int?, of old: Seat, with session: SessionID, _ params: RoomJoinParams, _ step: inout Step
+    _ position: Int?, of old: Seat, with member: MemberFacts, _ params: RoomJoinParams, _ step: inout Step
   ) -> SeatID {
     var seat = Seat(
-      id: SeatID(makeNumber()), participant: old.participant, room: old.room, session: session, user: old.user,
+      id: SeatID(step.makeNumber()), participant: old.participant, room: old.room, member: member,
       displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
       autoSubscribe: params.autoSubscribe ?? true)
     seat.isPlayer = old.isPlayer
-    seat.holder = sessions[session].map { ShareHolder($0.identity) } ?? old.holder
+    seat.holder = ShareHolder(member.identity)
     seat.handRaisedAt = old.handRaisedAt
     open(seat, at: position, views: params.views, &step)
     step.log("takeover", fields(seat))
@@ -193,14 +163,14 @@ struct ConferenceState: Sendable {
   mutating func renew(
     _ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?, _ step: inout Step
   ) {
-    guard let old = rooms.seats[id] else { return }
-    rooms.update(id) { seat in
+    guard let old = table.seats[id] else { return }
+    table.update(id) { seat in
       seat.displayName = displayName
       seat.metadata = metadata ?? seat.metadata
       seat.autoSubscribe = autoSubscribe ?? seat.autoSubscribe
     }
     if autoSubscribe == true { subscribeToAll(id, &step) }
-    guard let seat = rooms.seats[id], Renewals.changes(old, displayName: seat.displayName, seat.metadata) else {
+    guard let seat = table.seats[id], Renewals.changes(old, displayName: seat.displayName, seat.metadata) else {
       return
     }
     announce(seat.id, &step)
@@ -208,15 +178,14 @@ struct ConferenceState: Sendable {
 
   /// Registers a seat, opens its media and its views, and subscribes it to what there is.
   private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
-    rooms.insert(seat, at: position)
-    sessions.assign(seat.id, to: seat.session, &step)
+    table.insert(seat, at: position)
+    step.tellSeated(seat.session, on: seat.id, in: table.name(of: seat.room))
     grantReplacesRole(of: seat)
-    let media = rooms[seat.room]?.effectiveMedia ?? .video
-    let session = sessions[seat.session]
+    let media = table[seat.room]?.effectiveMedia ?? .video
     step.add(
       .openSeat(
         seat.id, room: seat.room, participant: seat.participant, media: media,
-        sound: rooms[seat.room]?.rules.sound ?? SoundRules(), capabilities: session?.knownCapabilities ?? []))
+        sound: table[seat.room]?.rules.sound ?? SoundRules(), capabilities: seat.member.capabilities))
     if let views, media == .video { Viewing.open(views, on: seat, &self, &step) }
     if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
   }
@@ -225,15 +194,15 @@ struct ConferenceState: Sendable {
   mutating func close(_ seat: Seat, _ step: inout Step) {
     for subscription in (seat.subscriptions.values + seat.views).sorted() { removeSubscription(subscription, &step) }
     for track in seat.tracks { endTrack(track, &step) }
-    rooms.remove(seat.id)
-    sessions.unseat(seat.session, &step)
+    table.remove(seat.id)
+    step.tellUnseated(seat.session)
     step.add(.closeSeat(seat.id))
   }
 
   private func fields(_ seat: Seat) -> KeyValuePairs<String, String> {
     [
-      "room": rooms.name(of: seat.room), "user": seat.user, "participant": "\(seat.participant)",
-      "count": "\(rooms[seat.room]?.occupied ?? 0)",
+      "room": table.name(of: seat.room), "user": seat.user, "participant": "\(seat.participant)",
+      "count": "\(table[seat.room]?.occupied ?? 0)",
     ]
   }
 
@@ -241,9 +210,9 @@ struct ConferenceState: Sendable {
 
   /// Subscribes a seat to every track of its room that it does not have.
   mutating func subscribeToAll(_ id: SeatID, _ step: inout Step) {
-    guard let seat = rooms.seats[id] else { return }
-    for member in rooms.members(of: seat.room) where member.id != id {
-      for track in rooms.tracks(of: member.id) where seat.takesAll(track.wire.kind) {
+    guard let seat = table.seats[id] else { return }
+    for member in table.members(of: seat.room) where member.id != id {
+      for track in table.tracks(of: member.id) where seat.takesAll(track.wire.kind) {
         addSubscription(of: id, to: track.id, &step)
       }
     }
@@ -255,25 +224,25 @@ struct ConferenceState: Sendable {
   mutating func addSubscription(
     of id: SeatID, to track: TrackID, wish: SubscriptionWish = SubscriptionWish(), _ step: inout Step
   ) -> SubscriptionID? {
-    guard let seat = rooms.seats[id], maySubscribe(seat) else { return nil }
+    guard let seat = table.seats[id], maySubscribe(seat) else { return nil }
     if let existing = seat.subscriptions[track] { return existing }
     guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
     var subscription = Subscription(
-      id: SubscriptionID(makeNumber()), seat: id, connection: .subscribe, track: track, wish: wish)
-    subscription.leaveOut(LastN.leavesOut(track, for: subscription, rooms))
-    rooms.insert(subscription)
+      id: SubscriptionID(step.makeNumber()), seat: id, connection: .subscribe, track: track, wish: wish)
+    subscription.leaveOut(LastN.leavesOut(track, for: subscription, table))
+    table.insert(subscription)
     step.add(.subscribe(subscription))
     return subscription.id
   }
 
   /// Removes a subscription without a word to the client.
   mutating func removeSubscription(_ id: SubscriptionID, _ step: inout Step) {
-    if let subscription = rooms.remove(id) { step.add(.unsubscribe(subscription)) }
+    if let subscription = table.remove(id) { step.add(.unsubscribe(subscription)) }
   }
 
   /// Removes a subscription that the client did not ask to end.
   mutating func endSubscription(_ id: SubscriptionID, _ reason: SubscriptionReason, _ step: inout Step) {
-    guard let session = rooms.subscriptions[id].flatMap({ rooms.seats[$0.seat]?.session }) else { return }
+    guard let session = table.subscriptions[id].flatMap({ table.seats[$0.seat]?.session }) else { return }
     removeSubscription(id, &step)
     step.tell(
       .subscriptionEnded(SubscriptionEvent(subscriptionId: "\(id)", reason: reason)), to: session)
@@ -281,11 +250,11 @@ struct ConferenceState: Sendable {
 
   /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
   mutating func endTrack(_ id: TrackID, _ step: inout Step) {
-    guard rooms.tracks[id] != nil else { return }
-    for subscription in rooms.subscribers(of: id) { endSubscription(subscription, .trackEnded, &step) }
-    let views = rooms.viewers(of: id)
-    let room = rooms.tracks[id].flatMap { rooms.seats[$0.seat]?.room }
-    rooms.remove(id)
+    guard table.tracks[id] != nil else { return }
+    for subscription in table.subscribers(of: id) { endSubscription(subscription, .trackEnded, &step) }
+    let views = table.viewers(of: id)
+    let room = table.tracks[id].flatMap { table.seats[$0.seat]?.room }
+    table.remove(id)
     Viewing.ended(id, on: views, &self, &step)
     if let room { LastN.update(in: room, &self, &step) }
     step.add(.closeTrack(id))
@@ -293,13 +262,13 @@ struct ConferenceState: Sendable {
 
   /// Tells that a track is over, its publisher only where it was not their doing.
   mutating func announceEnd(of track: TrackID, seat id: SeatID, toAll: Bool = false, _ step: inout Step) {
-    guard let seat = rooms.seats[id] else { return }
+    guard let seat = table.seats[id] else { return }
     broadcast(.trackUnpublished(change(track, seat)), in: seat.room, except: toAll ? nil : id, &step)
   }
 
   /// The params of an event about a track.
   func change(_ track: TrackID, _ seat: Seat) -> TrackChange {
-    TrackChange(room: rooms.name(of: seat.room), participantId: "\(seat.participant)", trackId: "\(track)")
+    TrackChange(room: table.name(of: seat.room), participantId: "\(seat.participant)", trackId: "\(track)")
   }
 }
 

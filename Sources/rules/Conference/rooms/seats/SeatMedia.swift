@@ -1,48 +1,28 @@
-// Who is there: users and their devices, participants who are lost and come back, and the state of their media.
+// Participants who are lost and come back, and the state of their media.
 
 import Basics
 import Calls
 import RoostProtocol
 
-extension ConferenceState {
-  /// What is known of each of these users; once of one who is named several times. Of somebody with many devices, and where the answer
-  /// would be long, what some devices say of themselves is left out; the oldest sessions come first.
-  func presence(of names: [String], _ calls: Switchboard) -> UserQueryResult {
-    var answered: Set<String> = []
-    var left = ProtocolLimits.capabilitiesBytes
-    return UserQueryResult(
-      users: names.filter { answered.insert($0).inserted }.map { name in
-        let devices = sessions.of(name).filter { $0.connection != nil }
-        let shown = devices.compactMap(\.capabilities).prefix(ProtocolLimits.capabilities).filter {
-          let size = $0.encodedSize
-          guard size <= left else { return false }
-          left -= size
-          return true
-        }
-        return UserPresence(
-          user: name, reachable: devices.contains { $0.isCallable }, inCall: calls.isBusy(name), devices: devices.count,
-          capabilities: shown)
-      })
-  }
-
+extension Rooms {
   /// The seat's session has lost its connection.
   mutating func seatDisconnected(_ id: SeatID, _ step: inout Step) {
-    rooms.cancelMediaGrace(of: id)
+    table.cancelMediaGrace(of: id)
     announcePresence(id, &step)
   }
 
   /// The seat's session has a connection again. Lost media gets the whole grace from here, for its ICE restart.
   mutating func seatResumed(_ id: SeatID, _ step: inout Step) {
-    if rooms.seats[id]?.isMediaLost == true {
-      rooms.setMediaGrace(of: id, until: step.now.instant + grace(of: id))
+    if table.seats[id]?.isMediaLost == true {
+      table.setMediaGrace(of: id, until: step.now.instant + grace(of: id))
     }
     announcePresence(id, &step)
   }
 
   /// Tells the others when a seat has been lost or found since they were told last.
   private mutating func announcePresence(_ id: SeatID, _ step: inout Step) {
-    guard let seat = rooms.seats[id], isLost(seat) != seat.isAnnouncedLost else { return }
-    rooms.update(id) { $0.isAnnouncedLost.toggle() }
+    guard let seat = table.seats[id], isLost(seat) != seat.isAnnouncedLost else { return }
+    table.update(id) { $0.health.isAnnouncedLost.toggle() }
     let event = event(seat)
     let isBack = seat.isAnnouncedLost
     broadcast(
@@ -56,8 +36,8 @@ extension ConferenceState {
   mutating func mediaFailed(
     _ connection: MediaConnectionID, _ failure: MediaFailure, isFinal: Bool, of id: SeatID, _ step: inout Step
   ) {
-    if isFinal { rooms.update(id) { $0.failures[connection] = failure } }
-    guard let seat = rooms.seats[id] else { return }
+    if isFinal { table.update(id) { $0.health.failures[connection] = failure } }
+    guard let seat = table.seats[id] else { return }
     step.count(.mediaFailed(connection.pc))
     step.log(
       "media_failed",
@@ -80,14 +60,14 @@ extension ConferenceState {
     _ connection: MediaConnectionID, reason: String, of id: SeatID, _ step: inout Step
   ) {
     let failure = MediaFailure(step: .dtls, reason: reason)
-    rooms.update(id) { $0.failures[connection] = failure }
-    guard let seat = rooms.seats[id] else { return }
+    table.update(id) { $0.health.failures[connection] = failure }
+    guard let seat = table.seats[id] else { return }
     step.log("media_closed", mediaFields(connection, of: seat))
     tellFailure(failure, of: connection, to: seat.session, &step)
   }
 
   fileprivate func mediaFields(_ connection: MediaConnectionID, of seat: Seat) -> [(String, String)] {
-    [("room", rooms.name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
+    [("room", table.name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
   }
 
   /// Consent of a media connection is gone, or the client has `closed` it, for this reason. Whether that is news: until now nothing of the
@@ -97,17 +77,17 @@ extension ConferenceState {
   ) -> Bool {
     if let closed {
       mediaClosed(connection, reason: closed, of: id, &step)
-      guard rooms.isMissed(connection, of: id) else { return false }
+      guard table.isMissed(connection, of: id) else { return false }
     } else {
       let reason = "Nothing was heard from the client for too long; restart ICE."
       mediaFailed(connection, MediaFailure(step: .consent, reason: reason), isFinal: false, of: id, &step)
     }
-    guard let seat = rooms.seats[id] else { return false }
-    rooms.update(id) { $0.lostMedia.insert(connection) }
+    guard let seat = table.seats[id] else { return false }
+    table.update(id) { $0.health.lostMedia.insert(connection) }
     if seat.isMediaLost { return false }
     // While the socket is lost too, the session's grace counts; the media's begins when it is back.
-    if sessions[seat.session]?.connection != nil {
-      rooms.setMediaGrace(of: id, until: step.now.instant + grace(of: id))
+    if seat.member.presence.isConnected {
+      table.setMediaGrace(of: id, until: step.now.instant + grace(of: id))
     }
     announcePresence(id, &step)
     return true
@@ -115,10 +95,10 @@ extension ConferenceState {
 
   /// A media connection is heard. Whether that is news: until now something of the seat was lost, and nothing is any more.
   mutating func mediaFound(_ connection: MediaConnectionID, of id: SeatID, _ step: inout Step) -> Bool {
-    guard let seat = rooms.seats[id], seat.lostMedia.contains(connection) else { return false }
-    rooms.update(id) { $0.lostMedia.remove(connection) }
+    guard let seat = table.seats[id], seat.lostMedia.contains(connection) else { return false }
+    table.update(id) { $0.health.lostMedia.remove(connection) }
     guard seat.lostMedia.count == 1 else { return false }
-    rooms.cancelMediaGrace(of: id)
+    table.cancelMediaGrace(of: id)
     announcePresence(id, &step)
     return true
   }
@@ -127,20 +107,20 @@ extension ConferenceState {
 
   /// Tells a room who speaks.
   mutating func activeSpeakers(_ levels: [SpeakerLevel], in key: RoomKey, _ step: inout Step) {
-    guard let name = rooms[key]?.name else { return }
-    let seats = levels.map(\.seat).filter { rooms.seats[$0]?.room == key }
-    if rooms.heard(seats, in: key, at: step.now.instant) { Viewing.speakersChanged(in: key, &self, &step) }
+    guard let name = table[key]?.name else { return }
+    let seats = levels.map(\.seat).filter { table.seats[$0]?.room == key }
+    if table.heard(seats, in: key, at: step.now.instant) { Viewing.speakersChanged(in: key, &self, &step) }
     let speakers = levels.compactMap { level -> Speaker? in
-      guard let seat = rooms.seats[level.seat], seat.room == key else { return nil }
+      guard let seat = table.seats[level.seat], seat.room == key else { return nil }
       return Speaker(participantId: "\(seat.participant)", level: min(max(level.level, 0), 127))
     }
-    rooms.update(key) { $0.speakers = speakers }
+    table.update(key) { $0.speakers = speakers }
     broadcast(.activeSpeakers(ActiveSpeakers(room: name, speakers: speakers)), in: key, &step)
   }
 
   /// The list goes out when it changes: who begins to hear needs what it was last.
   mutating func tellSpeakers(to id: SeatID, _ step: inout Step) {
-    guard let seat = rooms.seats[id], let room = rooms[seat.room], !room.speakers.isEmpty else { return }
+    guard let seat = table.seats[id], let room = table[seat.room], !room.speakers.isEmpty else { return }
     let event = ActiveSpeakers(room: room.name, speakers: room.speakers)
     step.tell(.activeSpeakers(event), to: seat.session)
   }
@@ -150,35 +130,35 @@ extension ConferenceCore {
   /// A media connection came up, failed, was lost or found.
   mutating func mediaChanged(_ change: MediaChange, _ connection: MediaConnectionID, of id: SeatID, _ step: inout Step)
   {
-    guard let session = state.rooms.seats[id]?.session else { return }
-    if change != .ended { Streams.tell(change, connection, of: id, state, &step) }
+    guard let session = rooms.table.seats[id]?.session else { return }
+    if change != .ended { Streams.tell(change, connection, of: id, rooms, &step) }
     switch change {
     case .connected:
-      state.rooms.update(id) { $0.failures[connection] = nil }
+      rooms.table.update(id) { $0.health.failures[connection] = nil }
       mediaHeard(connection, of: id, session, &step)
       guard connection == .subscribe else { return }
-      state.tellSpeakers(to: id, &step)
-      QualityBook.introduce(to: id, &state, &step)
+      rooms.tellSpeakers(to: id, &step)
+      QualityBook.introduce(to: id, &rooms, &step)
       carry(calls.mediaUp(on: session.device, at: step.now), &step)
     case .failed(let at, let reason, let isFinal):
-      state.mediaFailed(connection, MediaFailure(step: at, reason: reason), isFinal: isFinal, of: id, &step)
+      rooms.mediaFailed(connection, MediaFailure(step: at, reason: reason), isFinal: isFinal, of: id, &step)
     case .closed(let reason):
-      guard state.mediaLost(connection, closed: reason, of: id, &step) else { return }
+      guard rooms.mediaLost(connection, closed: reason, of: id, &step) else { return }
       carry(calls.mediaLost(true, on: session.device, at: step.now), &step)
     case .lost:
-      guard state.mediaLost(connection, of: id, &step) else { return }
+      guard rooms.mediaLost(connection, of: id, &step) else { return }
       carry(calls.mediaLost(true, on: session.device, at: step.now), &step)
     case .recovered: mediaHeard(connection, of: id, session, &step)
     case .strays(let reason):
       step.count(.mediaStrays)
-      state.mediaFailed(connection, MediaFailure(step: .route, reason: reason), isFinal: false, of: id, &step)
+      rooms.mediaFailed(connection, MediaFailure(step: .route, reason: reason), isFinal: false, of: id, &step)
     case .found:
-      step.log("media_found", state.rooms.seats[id].map { state.mediaFields(connection, of: $0) } ?? [])
+      step.log("media_found", rooms.table.seats[id].map { rooms.mediaFields(connection, of: $0) } ?? [])
       if let pc = connection.pc { step.tell(.mediaConnected(MediaEvent(pc: pc)), to: session) }
     case .ended:
       // By who had opened it: what it was counts no more.
-      state.rooms.update(id) { $0.failures[connection] = nil }
-      guard state.mediaFound(connection, of: id, &step) else { return }
+      rooms.table.update(id) { $0.health.failures[connection] = nil }
+      guard rooms.mediaFound(connection, of: id, &step) else { return }
       carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
     }
   }
@@ -186,7 +166,7 @@ extension ConferenceCore {
   private mutating func mediaHeard(
     _ connection: MediaConnectionID, of id: SeatID, _ session: SessionID, _ step: inout Step
   ) {
-    if state.mediaFound(connection, of: id, &step) {
+    if rooms.mediaFound(connection, of: id, &step) {
       carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
     }
     guard let pc = connection.pc else { return }
@@ -195,9 +175,9 @@ extension ConferenceCore {
 
   /// Lost media did not come back in the grace.
   mutating func mediaExpired(_ id: SeatID, _ step: inout Step) {
-    guard let seat = state.rooms.seats[id] else { return }
-    if state.isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: step.now), &step) }
-    let room = state.rooms.name(of: seat.room)
+    guard let seat = rooms.table.seats[id] else { return }
+    if rooms.isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: step.now), &step) }
+    let room = rooms.table.name(of: seat.room)
     leave(id, .lost, &step)
     step.tell(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session)
   }
@@ -206,17 +186,17 @@ extension ConferenceCore {
 extension Excess {
   /// Somebody sends more than they may. They are not told: a client that heeds what it is asked for never does.
   func log(
-    above bitsPerSecond: Int, on connection: MediaConnectionID, of id: SeatID, _ state: ConferenceState,
+    above bitsPerSecond: Int, on connection: MediaConnectionID, of id: SeatID, _ rooms: Rooms,
     _ step: inout Step
   ) {
-    guard let seat = state.rooms.seats[id] else { return }
+    guard let seat = rooms.table.seats[id] else { return }
     let remedy =
       self == .video
       ? "set the encoder below media.max_bitrate, or raise that or media.cut_above"
       : "find out what this client sends; media.cut_above: 0 drops nothing"
     step.log(
       "publisher_cut",
-      state.mediaFields(connection, of: seat) + [
+      rooms.mediaFields(connection, of: seat) + [
         ("what", rawValue), ("bits_per_second", "\(bitsPerSecond)"), ("remedy", remedy),
       ],
       level: .warning)

@@ -189,7 +189,7 @@ enum Narrowings {
       throw .parameter("room", expected: "the name of a room that is no call's")
     }
     let wanted = KeptNarrowing(subject, rights: rights, at: step.now.wallMilliseconds)
-    let kept = try core.state.narrowings.insert(wanted, at: step.now)
+    let kept = try core.sessions.narrowings.insert(wanted, at: step.now)
     write([.narrowing(kept)], &core, &step)
     step.log(
       "grants_narrowed",
@@ -197,10 +197,10 @@ enum Narrowings {
         "user": subject.user, "room": subject.room ?? "",
         "grants": rights.grants.map(\.rawValue).joined(separator: " "),
       ])
-    let concerned = core.state.sessions.of(subject.user).filter { session in
+    let concerned = core.sessions.table.of(subject.user).filter { session in
       guard kept.holds(for: session.identity, at: step.now) else { return false }
       guard let room = subject.room else { return true }
-      return core.state.currentSeat(of: session.id).map { core.state.rooms.name(of: $0.room) } == room
+      return session.place?.room == room
     }
     apply(toSessionsOf: subject.user, &core, &step)
     return concerned.count
@@ -212,9 +212,9 @@ enum Narrowings {
   static func lift(
     _ user: String, room: String?, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Int {
-    let gone = core.state.narrowings.list(of: user).map(\.subject).filter { room == nil || $0.room == room }
+    let gone = core.sessions.narrowings.list(of: user).map(\.subject).filter { room == nil || $0.room == room }
     guard !gone.isEmpty else { throw ErrorObject(.userNotFound, "No grants of this user are taken back here.") }
-    for subject in gone { _ = core.state.narrowings.remove(subject) }
+    for subject in gone { _ = core.sessions.narrowings.remove(subject) }
     write(gone.map { .forgetNarrowing($0) }, &core, &step)
     step.log("grants_restored", ["user": user, "room": room ?? "", "count": "\(gone.count)"])
     apply(toSessionsOf: user, &core, &step)
@@ -222,14 +222,14 @@ enum Narrowings {
   }
 
   /// A page of those of a user, or of all.
-  static func list(of user: String?, page: Int, _ state: ConferenceState) -> OperatorAnswer {
-    let (shown, next) = OperatorAnswer.page(page, of: state.narrowings.list(of: user))
+  static func list(of user: String?, page: Int, _ sessions: Sessions) -> OperatorAnswer {
+    let (shown, next) = OperatorAnswer.page(page, of: sessions.narrowings.list(of: user))
     return .narrowings(shown, next: next)
   }
 
   /// Those that no token is about any more are forgotten.
   static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
-    while let (subject, isForgotten) = core.state.narrowings.takeDue(at: step.now.instant) {
+    while let (subject, isForgotten) = core.sessions.narrowings.takeDue(at: step.now.instant) {
       if isForgotten { write([.forgetNarrowing(subject)], &core, &step) }
       apply(toSessionsOf: subject.user, &core, &step)
     }
@@ -237,19 +237,19 @@ enum Narrowings {
 
   /// Takes what an earlier process kept. Nobody is there yet.
   static func restore(_ kept: [KeptNarrowing], _ core: inout ConferenceCore, _ step: inout Step) {
-    let over = core.state.narrowings.restore(kept, at: step.now)
+    let over = core.sessions.narrowings.restore(kept, at: step.now)
     write(over.map { .forgetNarrowing($0) }, &core, &step)
   }
 
   /// Takes from a session's rights what operators have taken from its user.
-  static func limit(_ id: SessionID, _ state: inout ConferenceState, _ now: Now) {
-    guard let identity = state.sessions[id]?.identity else { return }
-    state.sessions.limit(id, state.narrowings.limits(of: identity, at: now))
+  static func limit(_ id: SessionID, _ sessions: inout Sessions, _ now: Now) {
+    guard let identity = sessions.table[id]?.identity else { return }
+    sessions.table.limit(id, sessions.narrowings.limits(of: identity, at: now))
   }
 
   private static func apply(toSessionsOf user: String, _ core: inout ConferenceCore, _ step: inout Step) {
     // An end of one, in a call, may be the end of another.
-    for session in core.state.sessions.of(user).map(\.id) { Proofs.limit(session, &core, &step) }
+    for session in core.sessions.table.of(user).map(\.id) { Proofs.limit(session, &core, &step) }
   }
 
   private static func write(_ changes: [StoreChange], _ core: inout ConferenceCore, _ step: inout Step) {
