@@ -90,7 +90,7 @@ extension Scene {
     #expect(try accept(["view": 1], false) == [["screen": "hall"], ["view": 1]])
     try scene.mediaUp(a, b)
     for client in [a, b] { try scene.publish(client, ["0:audio", "1:video"]) }
-    #expect(scene.core.rooms.table.subscriptions.isEmpty, "neither asked for what he did not bind")
+    #expect(scene.core.rooms.media.subscriptions.isEmpty, "neither asked for what he did not bind")
 
     // Accepting or joining again changes what is said, as joining a room again does.
     _ = a.take()
@@ -98,7 +98,7 @@ extension Scene {
     #expect(try accept(["view": 2], true).last == ["view": 2])
     #expect(a.takeNames() == [.participantUpdated])
     let seat = try scene.seat(b)
-    #expect(scene.core.rooms.table.subscriptions.values.map(\.seat) == [seat, seat])
+    #expect(scene.core.rooms.media.subscriptions.values.map(\.seat) == [seat, seat])
   }
 
   /// Another device that takes the seat keeps what was said of it, and says itself what it receives.
@@ -108,7 +108,7 @@ extension Scene {
     let call = try scene.talk(a, b).call
     _ = scene.request(b, .call(.accept(CallAcceptParams(callId: call.callId, metadata: ["view": 1]))))
     try scene.publish(a, ["0:video"])
-    #expect(scene.core.rooms.table.subscriptions.count == 1)
+    #expect(scene.core.rooms.media.subscriptions.count == 1)
     let other = scene.client("b", "d2")
     for (metadata, expected) in [(nil, 1), (["view": 2], 2)] as [(JSONValue?, JSONValue)] {
       let device = metadata == nil ? other : scene.client("b", "d3")
@@ -119,7 +119,7 @@ extension Scene {
         throw ErrorObject(.internalError)
       }
       #expect(result.room.participants.last?.metadata == .object(["view": expected]))
-      #expect(scene.core.rooms.table.subscriptions.isEmpty)
+      #expect(scene.core.rooms.media.subscriptions.isEmpty)
     }
   }
 
@@ -381,7 +381,7 @@ extension Scene {
     #expect(scene.code(b, .call(.mediaChange(ask))) == nil)
     #expect(scene.code(a, .call(.mediaChange(MediaChangeParams(action: .accept)))) == nil)
     #expect(a.takeNames() == [.callMediaChangeRequested, .trackUnpublished, .callMediaChanged])
-    #expect(scene.core.rooms.table.tracks.count == 1)
+    #expect(scene.core.rooms.media.tracks.count == 1)
     #expect(throws: ErrorObject(.mediaNotAllowed)) { try scene.publish(b, ["1:video"]) }
     guard case .success(.ended(let over)) = scene.operate(.endCall(call.callId)) else {
       Issue.record("the operator's wish was refused")

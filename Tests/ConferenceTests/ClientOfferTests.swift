@@ -36,7 +36,7 @@ import Testing
     _ = try scene.request(player, .view(.show(ViewShowParams(views: wishes)))).get()
     #expect(try offer(player).get() == .published(PublishResult(sdp: "answer to offer", tracks: [])))
     for (view, mid) in [(sound, "0"), (picture, "1")] {
-      let subscription = try #require(SubscriptionID(wire: view).flatMap { scene.core.rooms.table.subscriptions[$0] })
+      let subscription = try #require(SubscriptionID(wire: view).flatMap { scene.core.rooms.media.subscriptions[$0] })
       #expect(subscription.isAgreed && subscription.track.map { "\($0)" } == published[mid])
     }
     #expect(!player.take().contains { if case .pcOffer = $0 { true } else { false } })
@@ -48,7 +48,7 @@ import Testing
     let view = try #require(SubscriptionID(wire: try open(.video, player)))
     scene.negotiationError = ErrorObject(.noCommonCodec)
     #expect(throws: ErrorObject(.noCommonCodec)) { try offer(player).get() }
-    #expect(scene.core.rooms.table.subscriptions[view]?.isAgreed == false)
+    #expect(scene.core.rooms.media.subscriptions[view]?.isAgreed == false)
     scene.negotiationError = nil
     #expect((try? offer(player).get()) != nil)
   }

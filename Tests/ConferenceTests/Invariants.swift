@@ -48,11 +48,11 @@ enum Invariants {
       let areDifferent = looks.indices.allSatisfy { index in !looks[..<index].contains { $0.isSame(as: looks[index]) } }
       hold(isCall || areDifferent, "names differ")
       hold(Set(seats.map(\.participant)).count == seats.count)
-      if let limit = room.rules.publishers { hold(seats.count { !$0.tracks.isEmpty } <= limit) }
-      for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }
+      if let limit = room.rules.publishers { hold(seats.count { !core.rooms.media[$0.id].tracks.isEmpty } <= limit) }
+      for seat in seats { hold(core.rooms.media[seat.id].tracks.count <= room.rules.tracksPerParticipant) }
       checkDoor(of: room, seats, core)
       if room.media == .audio {
-        hold(seats.allSatisfy { $0.tracks.allSatisfy { core.rooms.table.tracks[$0]?.wire.kind == .audio } })
+        hold(seats.allSatisfy { core.rooms.media.tracks(of: $0.id).allSatisfy { $0.wire.kind == .audio } })
       }
     }
     hold(core.rooms.table.keys.count == core.rooms.table.all.count)
@@ -86,29 +86,29 @@ enum Invariants {
     }
     hold(room.keptPlaces.count <= room.rules.publishers ?? 0, "no more places are kept than there are")
     for seat in seats {
-      let held = core.rooms.table.tracks(of: seat.id).filter { Access.isHeld(seat, $0.wire.kind, core.rooms) }
+      let held = core.rooms.media.tracks(of: seat.id).filter { Access.isHeld(seat, $0.wire.kind, core.rooms.table) }
       hold(held.allSatisfy(\.wire.muted), "who may not unmute is muted")
     }
   }
 
   private static func checkLedger(_ core: ConferenceCore, _ ledger: Ledger) {
     hold(Set(ledger.seats.keys) == Set(core.rooms.table.seats.keys))
-    hold(Set(ledger.tracks.keys) == Set(core.rooms.table.tracks.keys))
-    hold(Set(ledger.subscriptions.keys) == Set(core.rooms.table.subscriptions.keys))
+    hold(Set(ledger.tracks.keys) == Set(core.rooms.media.tracks.keys))
+    hold(Set(ledger.subscriptions.keys) == Set(core.rooms.media.subscriptions.keys))
     for (id, seat) in core.rooms.table.seats {
       hold(ledger.streams[id] ?? [] == seat.streams && seat.streams.count <= core.rules.maxStreams)
       let used =
-        core.rooms.table.tracks(of: id).map(\.connection)
-        + seat.views.compactMap { core.rooms.table.subscriptions[$0]?.connection }
+        core.rooms.media.tracks(of: id).map(\.connection)
+        + core.rooms.media[id].views.compactMap { core.rooms.media.subscriptions[$0]?.connection }
       hold(used.allSatisfy { $0.pc != nil || seat.streams.contains($0) }, "what a stream carries ends with it")
       hold(seat.lostMedia.union(seat.failures.keys).allSatisfy { $0.pc != nil || seat.streams.contains($0) })
     }
-    hold(ledger.running == Set(core.rooms.table.subscriptions.values.filter(\.isAgreed).map(\.id)))
-    hold(ledger.muted == Set(core.rooms.table.tracks.values.filter(\.wire.muted).map(\.id)))
+    hold(ledger.running == Set(core.rooms.media.subscriptions.values.filter(\.isAgreed).map(\.id)))
+    hold(ledger.muted == Set(core.rooms.media.tracks.values.filter(\.wire.muted).map(\.id)))
     for (id, subscription) in ledger.subscriptions {
       hold(
-        core.rooms.table.subscriptions[id]?.track == subscription.track
-          && core.rooms.table.subscriptions[id]?.wish == subscription.wish)
+        core.rooms.media.subscriptions[id]?.track == subscription.track
+          && core.rooms.media.subscriptions[id]?.wish == subscription.wish)
     }
   }
 
@@ -135,7 +135,7 @@ enum Invariants {
     hold(core.sessions.table.all.count - core.sessions.table.superseded.count <= core.rules.maxSessions)
     for (id, seat) in core.rooms.table.seats {
       hold(core.sessions.table.all[seat.session]?.seat == id, "one seat a session")
-      hold(core.rooms.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
+      hold(core.rooms.table.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
       hold(core.sessions.table.facts(of: seat.session).map(seat.member.isSame) == true, "rooms know of it what is so")
       let waits = seat.isMediaLost && core.sessions.table.all[seat.session]?.connection != nil
       hold((core.rooms.table.mediaGraces[id] != nil) == waits)
@@ -207,41 +207,52 @@ enum Invariants {
   }
 
   private static func checkSubscriptions(_ core: ConferenceCore) {
-    let views = core.rooms.table.subscriptions.values.filter { $0.view != nil }
+    let views = core.rooms.media.subscriptions.values.filter { $0.view != nil }
     for view in views { check(view, core) }
-    for (id, subscription) in core.rooms.table.subscriptions where subscription.view == nil {
+    for (id, subscription) in core.rooms.media.subscriptions where subscription.view == nil {
       let seat = core.rooms.table.seats[subscription.seat]
       guard let name = subscription.track else {
         hold(false, "a subscription has a track")
         continue
       }
-      let track = core.rooms.table.tracks[name]
+      let track = core.rooms.media.tracks[name]
       hold(
-        subscription.wish.isLeftOut == LastN.leavesOut(name, for: subscription, core.rooms.table),
+        subscription.wish.isLeftOut == LastN.leavesOut(name, for: subscription, core.rooms.media, core.rooms.table),
         "what the room leaves out, and nothing else")
-      hold(seat?.subscriptions[name] == id && core.rooms.table.subscribers(of: name).contains(id))
+      hold(core.rooms.media[subscription.seat].subscriptions[name] == id && subscribers(of: name, core).contains(id))
       hold(track.flatMap { core.rooms.table.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
     }
-    let ordinary = core.rooms.table.subscriptions.count - views.count
-    hold(ordinary == core.rooms.table.seats.values.reduce(0) { $0 + $1.subscriptions.count })
-    hold(views.count == core.rooms.table.seats.values.reduce(0) { $0 + $1.views.count })
+    let ordinary = core.rooms.media.subscriptions.count - views.count
+    hold(ordinary == core.rooms.table.seats.values.reduce(0) { $0 + core.rooms.media[$1.id].subscriptions.count })
+    hold(views.count == core.rooms.table.seats.values.reduce(0) { $0 + core.rooms.media[$1.id].views.count })
     hold(
       ordinary
-        == core.rooms.table.tracks.keys.reduce(0) { $0 + core.rooms.table.subscribers(of: $1).count })
-    hold(core.rooms.table.tracks.count == core.rooms.table.seats.values.reduce(0) { $0 + $1.tracks.count })
+        == core.rooms.media.tracks.keys.reduce(0) { $0 + subscribers(of: $1, core).count })
+    hold(
+      core.rooms.media.tracks.count
+        == core.rooms.table.seats.keys.reduce(0) { $0 + core.rooms.media[$1].tracks.count })
+    hold(core.rooms.media.carried.keys.allSatisfy { core.rooms.table.seats[$0] != nil }, "nobody carries nothing")
+    hold(core.rooms.media.loudest.keys.allSatisfy { core.rooms.table[$0] != nil }, "nor is anybody loud nowhere")
+  }
+
+  private static func subscribers(of track: TrackID, _ core: ConferenceCore) -> [SubscriptionID] {
+    let room = core.rooms.media.tracks[track].flatMap { core.rooms.table[$0.room] }
+    return core.rooms.media.subscribers(of: track, among: room?.members ?? [])
   }
 
   private static func check(_ view: Subscription, _ core: ConferenceCore) {
     let seat = core.rooms.table.seats[view.seat]
-    hold(seat?.views.contains(view.id) == true && (seat?.views.count ?? 0) <= core.rules.maxViews)
+    let own = core.rooms.media[view.seat].views
+    hold(own.contains(view.id) && own.count <= core.rules.maxViews)
     guard let name = view.track else { return hold(view.view?.isTold == true, "nothing needs no picture") }
-    let track = core.rooms.table.tracks[name]
-    hold(track?.wire.kind == view.view?.kind && core.rooms.table.viewers(of: name).contains(view.id))
+    let track = core.rooms.media.tracks[name]
+    hold(
+      track?.wire.kind == view.view?.kind && core.rooms.media.viewers(of: name, among: [view.seat]).contains(view.id))
     hold(track.flatMap { core.rooms.table.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
     let hasPicture = track?.wire.muted == false && !view.wish.sendsNothing && !view.isHeldBack
     hold(view.view?.isTold == true || hasPicture, "who waits for a picture may get one")
     guard view.view?.follows == true else { return }
-    let others = (seat?.views ?? []).filter { $0 != view.id }.compactMap { core.rooms.table.subscriptions[$0] }
+    let others = own.filter { $0 != view.id }.compactMap { core.rooms.media.subscriptions[$0] }
     hold(!others.contains { $0.view?.follows == true && $0.track == name }, "nobody is followed twice")
   }
 
@@ -275,7 +286,7 @@ enum Invariants {
 extension Invariants {
   /// A seat in a call's room is a leg, and the other way round.
   static func checkCalls(_ core: ConferenceCore) {
-    let seated = core.rooms.table.seats.values.filter { core.rooms.isInCall($0) }
+    let seated = core.rooms.table.seats.values.filter { core.rooms.table.isInCall($0) }
     let legs = core.sessions.table.all.keys.filter { core.calls.hasLeg($0.device) }
     guard Set(seated.map(\.session)) != Set(legs) else { return }
     Issue.record("seats in calls are not the legs")

@@ -31,7 +31,7 @@ import Testing
     /// The client accepts all that it is subscribed to.
     func accept(_ person: Client) throws {
       let seat = try scene.seat(person)
-      let all = scene.core.rooms.table.seats[seat]?.subscriptions.values.sorted() ?? []
+      let all = scene.core.rooms.media[seat].subscriptions.values.sorted()
       let lines = all.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
       scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: lines)))
       scene.request(person, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "answer"))))
@@ -46,7 +46,10 @@ import Testing
 
     func subscription(of person: Int, to publisher: Int) throws -> Subscription {
       let seat = try #require(scene.core.rooms.table.seats[try scene.seat(people[person])])
-      return try #require(seat.subscriptions[cameras[publisher]].flatMap { scene.core.rooms.table.subscriptions[$0] })
+      return try #require(
+        scene.core.rooms.media[seat.id].subscriptions[cameras[publisher]].flatMap {
+          scene.core.rooms.media.subscriptions[$0]
+        })
     }
 
     /// Whose cameras somebody is sent, by what the media side was told.
@@ -70,7 +73,9 @@ import Testing
     #expect(try hall.seen(by: 4) == [3, 0] && hall.seen(by: 0) == [4, 3] && hall.seen(by: 3) == [4, 0])
     for person in hall.people.indices {
       let seat = try #require(hall.scene.core.rooms.table.seats[try hall.scene.seat(hall.people[person])])
-      let sounds = seat.subscriptions.filter { hall.scene.core.rooms.table.tracks[$0.key]?.wire.kind == .audio }
+      let sounds = hall.scene.core.rooms.media[seat.id].subscriptions.filter {
+        hall.scene.core.rooms.media.tracks[$0.key]?.wire.kind == .audio
+      }
       #expect(sounds.count == 4)
       #expect(sounds.values.allSatisfy { hall.scene.ledger.subscriptions[$0]?.wish.sendsNothing == false })
     }
@@ -116,7 +121,7 @@ import Testing
     hall.scene.request(
       hall.people[3], .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: [screen]))))
     let shared = hall.scene.ledger.subscriptions.values.filter { one in
-      one.track.flatMap { hall.scene.core.rooms.table.tracks[$0] }?.wire.source == .screen
+      one.track.flatMap { hall.scene.core.rooms.media.tracks[$0] }?.wire.source == .screen
     }
     #expect(shared.count == 4 && shared.allSatisfy { !$0.wish.sendsNothing })
     // A pause of one's own stays one's own.

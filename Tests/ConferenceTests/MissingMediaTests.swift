@@ -18,7 +18,7 @@ import Testing
       (anna, ben) = (scene.client("A"), scene.client("B"))
       for client in [anna, ben] { _ = try scene.join(client).get() }
       tracks = try scene.publish(anna, ["0:video", "1:video"])
-      ids = scene.core.rooms.table.subscriptions.keys.sorted()
+      ids = scene.core.rooms.media.subscriptions.keys.sorted()
       _ = (anna.take(), ben.take())
     }
 
@@ -106,7 +106,7 @@ import Testing
     _ = try scene.join(b).get()
     let cameras = try scene.publish(b, ["0:video", "1:video"])
     let seat = try scene.seat(a)
-    let view = try #require(scene.core.rooms.table.seats[seat]?.views.first)
+    let view = try #require(scene.core.rooms.media[seat].views.first)
     scene.apply(
       .serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: [ServerOffer.Line(mid: "0", subscription: view)])))
     scene.request(a, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "answer"))))

@@ -22,8 +22,8 @@ import Testing
     model.everybodyLeaves()
     let core = model.scene.core
     #expect(
-      core.sessions.table.all.isEmpty && core.rooms.table.seats.isEmpty && core.rooms.table.tracks.isEmpty
-        && core.rooms.table.subscriptions.isEmpty)
+      core.sessions.table.all.isEmpty && core.rooms.table.seats.isEmpty && core.rooms.media.tracks.isEmpty
+        && core.rooms.media.subscriptions.isEmpty)
     #expect(core.sessions.table.users.isEmpty && core.sessions.table.connections.isEmpty && core.nextDeadline == nil)
     #expect(core.rooms.table.all.count == core.rules.rooms.count && core.gauges == ConferenceGauges())
   }
@@ -199,14 +199,14 @@ private final class Model {
       case 1, 2: .track(.mute(params))
       default: .track(.unmute(params))
       }
-    let isMine = scene.core.rooms.table.tracks[track]?.seat == scene.core.seat(of: client.connection)
+    let isMine = scene.core.rooms.media.tracks[track]?.seat == scene.core.seat(of: client.connection)
     let code = scene.code(client, request)
     if isMine { #expect(code == nil) } else { #expect(code != nil) }
   }
 
   private func subscriptions() {
     guard let client = anybody() else { return }
-    let mine = scene.core.rooms.table.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
+    let mine = scene.core.rooms.media.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
       .map(\.id).sorted()
     let some = mine.randomElement(using: &random)?.description ?? "s1"
     switch Int.random(in: 0..<6, using: &random) {
@@ -236,7 +236,8 @@ private final class Model {
   private func views() {
     guard let client = anybody() else { return }
     let seat = scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0] }
-    guard let mine = seat?.views, !mine.isEmpty, Bool.random(using: &random) else {
+    guard let mine = seat.map({ scene.core.rooms.media[$0.id].views }), !mine.isEmpty, Bool.random(using: &random)
+    else {
       _ = scene.code(client, .view(.open(ViewOpenParams(count: .random(in: 1...4, using: &random)))))
       return
     }
@@ -246,7 +247,7 @@ private final class Model {
       return ViewWish(subscriptionId: view.description, trackId: track, follow: follow)
     }
     _ = scene.code(client, .view(.show(ViewShowParams(views: wishes))))
-    guard let view = mine.randomElement(using: &random).flatMap({ scene.core.rooms.table.subscriptions[$0] }) else {
+    guard let view = mine.randomElement(using: &random).flatMap({ scene.core.rooms.media.subscriptions[$0] }) else {
       return
     }
     switch Int.random(in: 0..<4, using: &random) {
@@ -264,7 +265,7 @@ private final class Model {
     let seats = scene.core.rooms.table.seats
     let room = scene.core.seat(of: client.connection).flatMap { seats[$0]?.room }
     // Mostly of the same room, and now and then one's own.
-    let there = scene.core.rooms.table.tracks.filter { seats[$0.value.seat]?.room == room }.keys.sorted()
+    let there = scene.core.rooms.media.tracks.filter { seats[$0.value.seat]?.room == room }.keys.sorted()
     let tracks = (0..<2).compactMap { _ in there.randomElement(using: &outside)?.description }
     if Int.random(in: 0..<10, using: &outside) == 0 { scene.negotiationError = ErrorObject(.noCommonCodec) }
     switch Int.random(in: 0..<8, using: &outside) {
@@ -360,8 +361,8 @@ private final class Model {
   private func anybody() -> Client? { clients.randomElement(using: &random) }
 
   private func anyTrack(for client: Client) -> TrackID? {
-    let own = scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0]?.tracks } ?? []
-    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.rooms.table.tracks.keys.sorted() : own
+    let own = scene.core.seat(of: client.connection).map { scene.core.rooms.media[$0].tracks } ?? []
+    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.rooms.media.tracks.keys.sorted() : own
     return any.randomElement(using: &random)
   }
 }

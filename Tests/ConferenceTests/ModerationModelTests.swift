@@ -126,7 +126,7 @@ private struct Crowd {
 
   private mutating func mute(_ client: Client) {
     let seat = scene.core.seat(of: client.connection).flatMap { scene.core.rooms.table.seats[$0] }
-    guard let track = seat?.tracks.randomElement(using: &random) else { return }
+    guard let seat, let track = scene.core.rooms.media[seat.id].tracks.randomElement(using: &random) else { return }
     let params = TrackParams(trackId: "\(track)")
     scene.request(client, .track(Bool.random(using: &random) ? .mute(params) : .unmute(params)))
   }

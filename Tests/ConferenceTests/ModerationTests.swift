@@ -255,7 +255,7 @@ struct Assembly {
     let again = try #require(try here.scene.publish(here.ben, ["1:video"])["1"])
     #expect(here.scene.refusal(here.ben, .track(.unmute(TrackParams(trackId: again))))?.data.reason == "held")
     #expect(here.moderate(here.host, .stopVideo) == nil)
-    #expect(here.scene.core.rooms.table.tracks.values.map(\.wire.kind) == [.audio])
+    #expect(here.scene.core.rooms.media.tracks.values.map(\.wire.kind) == [.audio])
   }
 
   @Test func moderatorsAloneMayWrite() throws {

@@ -55,7 +55,7 @@ import Testing
     _ = (anna.take(), ben.take())
     #expect(narrow("A", [.join, .subscribe, .moderate], scene) == 1)
     #expect(grants(anna) == [[.join, .subscribe]], "what their token does not grant is not given")
-    #expect(scene.core.rooms.table.tracks.isEmpty && ben.takeNames().contains(.trackUnpublished))
+    #expect(scene.core.rooms.media.tracks.isEmpty && ben.takeNames().contains(.trackUnpublished))
     #expect(anna.closed == nil && scene.core.gauges.participants == 2)
     let other = scene.client("A", "d2")
     #expect(grants(other) == [[.join, .subscribe]], "who says hello with the same token is told what is left")

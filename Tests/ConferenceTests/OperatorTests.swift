@@ -39,7 +39,7 @@ import Testing
     }
     #expect(left.user == "b" && left.reason == .removed)
     #expect(b.take() == [.roomClosed(RoomClosed(room: "demo", reason: .removed))])
-    #expect(scene.counters[.left(.removed)] == 1 && scene.core.rooms.table.tracks.isEmpty)
+    #expect(scene.counters[.left(.removed)] == 1 && scene.core.rooms.media.tracks.isEmpty)
     let refusal = try #require(scene.refusal(b, .chat(.send(ChatSendParams(room: "demo", text: "?")))))
     #expect(refusal.code == .roomClosed && refusal.data.reason == "removed")
     for user in ["b", "nobody"] {

@@ -123,7 +123,7 @@ import Testing
     _ = a.take()
     #expect(refusal(scene, host) == nil)
     #expect(a.takeNames().contains(.trackUnpublished), "they hear that they have made way")
-    #expect(scene.core.rooms.table.tracks.count == 1 && refusal(scene, a) == "publishers")
+    #expect(scene.core.rooms.media.tracks.count == 1 && refusal(scene, a) == "publishers")
     #expect(refusal(scene, b) == "publishers")
   }
 

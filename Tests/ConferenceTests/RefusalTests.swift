@@ -107,7 +107,7 @@ import Testing
     let mute = Request.track(.mute(TrackParams(trackId: cast.track)))
     #expect(cast.scene.code(cast.anna, mute) == nil)
     let found = Differences.between(before, cast.scene.core)
-    #expect(found.contains { $0.hasPrefix("core.rooms.table.tracks[") }, "\(found)")
+    #expect(found.contains { $0.hasPrefix("core.rooms.media.tracks[") }, "\(found)")
     let ring = CallStartParams(to: ["C"], kind: .oneToOne, media: .audio)
     let quiet = cast.scene.core
     #expect(cast.scene.code(cast.ben, .call(.start(ring))) == nil)

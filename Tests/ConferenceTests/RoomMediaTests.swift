@@ -49,7 +49,7 @@ import Testing
     #expect(here.moderate(here.host, .media) { $0.media = .audio } == nil)
     #expect(here.ben.take().map(\.name).first == .roomModerated, "what was done comes before its effects")
     #expect(here.carl.takeNames().filter { $0 == .trackUnpublished }.count == 2)
-    #expect(here.scene.core.rooms.table.tracks.values.map(\.wire.kind) == [.audio])
+    #expect(here.scene.core.rooms.media.tracks.values.map(\.wire.kind) == [.audio])
     #expect(try here.scene.join(here.carl, "hall").get().media == .audio)
     #expect(throws: ErrorObject.self) { try here.scene.publish(here.host, ["0:video"]) }
     // It lasts as long as the meeting does.

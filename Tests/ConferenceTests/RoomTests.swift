@@ -224,7 +224,7 @@ import Testing
     let seat = try scene.seat(a)
     let third = MediaConnectionID(7)
     try scene.publish(b, ["0:audio"])
-    let track = try #require(scene.core.rooms.table.tracks.keys.first)
+    let track = try #require(scene.core.rooms.media.tracks.keys.first)
     let id = a.makeID()
     scene.apply(.stream(a.connection, id, .play(third, tracks: ["\(track)"], lines: [.audio], sdp: "offer")))
     _ = try #require(a.replies[id]?.last).get()

@@ -236,7 +236,7 @@ final class Scene {
 
   /// What a seat is to be sent on a connection and has not accepted yet.
   private func waiting(for seat: SeatID, on connection: MediaConnectionID) -> [SubscriptionID] {
-    core.rooms.table.subscriptions.values
+    core.rooms.media.subscriptions.values
       .filter { $0.seat == seat && $0.connection == connection && !$0.isAgreed }.map(\.id).sorted()
   }
 
@@ -245,7 +245,7 @@ final class Scene {
     let offer = core.rooms.table.seats[seat]?.outstandingOffer
     let names = (offer?.tracks.map(\.subscriptionId) ?? []) + (offer?.views?.map(\.subscriptionId) ?? [])
     return names.compactMap { SubscriptionID(wire: $0) }
-      .filter { core.rooms.table.subscriptions[$0]?.isAgreed == false }
+      .filter { core.rooms.media.subscriptions[$0]?.isAgreed == false }
   }
 
   private func deliver(_ message: EventMessage, to connection: ConnectionID) {

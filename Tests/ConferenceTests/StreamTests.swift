@@ -48,7 +48,7 @@ import Testing
     #expect(ben.takeNames() == [.trackPublished, .trackPublished, .trackPublished, .trackPublished])
     _ = try ask(anna, .close(first)).get()
     #expect(ben.takeNames() == [.trackUnpublished, .trackUnpublished])
-    let left = scene.core.rooms.table.tracks.keys.map { "\($0)" }
+    let left = scene.core.rooms.media.tracks.keys.map { "\($0)" }
     #expect(Set(left) == Set(two), "the other goes on")
     #expect(mediaOf(anna)?.streams == [second])
     _ = try ask(anna, .close(first)).get()
@@ -63,16 +63,16 @@ import Testing
       let reply = try ask(ben, .play(stream, tracks: tracks, lines: [.audio, .video], sdp: "o")).get()
       #expect(reply == .published(PublishResult(sdp: "answer to o", tracks: [])))
     }
-    let views = scene.core.rooms.table.subscriptions.values.filter { $0.view != nil }
+    let views = scene.core.rooms.media.subscriptions.values.filter { $0.view != nil }
     #expect(views.count == 4 && views.allSatisfy { $0.isAgreed && $0.track != nil }, "the same, twice")
     #expect(Set(views.map(\.connection)) == [first, second])
     _ = try ask(ben, .show(first, tracks: [tracks[0]])).get()
-    let shown = scene.core.rooms.table.subscriptions.values.filter { $0.connection == first }.compactMap(\.track)
+    let shown = scene.core.rooms.media.subscriptions.values.filter { $0.connection == first }.compactMap(\.track)
     #expect(shown.map { "\($0)" } == [tracks[0]])
     _ = try ask(ben, .close(first)).get()
-    #expect(scene.core.rooms.table.subscriptions.values.allSatisfy { $0.connection == second })
+    #expect(scene.core.rooms.media.subscriptions.values.allSatisfy { $0.connection == second })
     #expect(scene.code(ben, .room(.leave(RoomParams(room: "x")))) == nil)
-    #expect(scene.core.rooms.table.subscriptions.isEmpty)
+    #expect(scene.core.rooms.media.subscriptions.isEmpty)
   }
 
   @Test func whatIsRefusedLeavesNoConnection() throws {
@@ -86,7 +86,8 @@ import Testing
     #expect(try ask(ben, .play(first, tracks: tracks, lines: [.audio], sdp: "o")).error?.code == .noCommonCodec)
     #expect(try ask(ben, .publish(second, offer([("0", .audio)]))).error?.code == .noCommonCodec)
     scene.negotiationError = nil
-    #expect(mediaOf(ben)?.streams == [] && mediaOf(ben)?.views == [])
+    let views = scene.core.seat(of: ben.connection).map { scene.core.rooms.media[$0].views }
+    #expect(mediaOf(ben)?.streams == [] && views == [])
     #expect(try ask(scene.client("C"), .close(first)).error?.code == .notJoined)
   }
 

@@ -222,7 +222,7 @@ import Testing
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high])]
     scene.request(a, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))))
-    let id = try #require(scene.core.rooms.table.subscriptions.keys.first?.description)
+    let id = try #require(scene.core.rooms.media.subscriptions.keys.first?.description)
     func update(_ definition: Definition?, paused: Bool? = nil) -> ErrorCode? {
       let params = SubscriptionUpdateParams(subscriptionId: id, definition: definition, paused: paused)
       return scene.code(b, .subscription(.update(params)))
@@ -257,12 +257,12 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video", "2:audio"])
-    let ids = scene.core.rooms.table.subscriptions.keys.sorted()
+    let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     let names = ids.map(\.description)
     _ = b.take()
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[1])))) == nil)
-    #expect(scene.core.rooms.table.subscriptions[ids[0]]?.track?.description == tracks["1"])
-    #expect(scene.core.rooms.table.subscriptions[ids[1]]?.track?.description == tracks["0"])
+    #expect(scene.core.rooms.media.subscriptions[ids[0]]?.track?.description == tracks["1"])
+    #expect(scene.core.rooms.media.subscriptions[ids[1]]?.track?.description == tracks["0"])
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[0])))) == nil)
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[2])))) == .invalidParams)
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: "s999")))) == .notSubscribed)
@@ -278,7 +278,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.rooms.table.subscriptions.keys.sorted()
+    let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     let swap = Request.subscription(.swap(SwapParams(a: ids[0].description, b: ids[1].description)))
     let lines = ids.enumerated().map { ServerOffer.Line(mid: "\($0)", subscription: $1) }
     scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: 1, sdp: "offer", lines: lines)))
@@ -287,10 +287,10 @@ import Testing
     #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil)
     scene.negotiationError = ErrorObject(.noCommonCodec)
     #expect(scene.code(b, swap) == .noCommonCodec)
-    #expect(ids.map { scene.core.rooms.table.subscriptions[$0]?.track?.description } == [tracks["0"], tracks["1"]])
+    #expect(ids.map { scene.core.rooms.media.subscriptions[$0]?.track?.description } == [tracks["0"], tracks["1"]])
     scene.negotiationError = nil
     #expect(scene.code(b, swap) == nil)
-    #expect(ids.map { scene.core.rooms.table.subscriptions[$0]?.track?.description } == [tracks["1"], tracks["0"]])
+    #expect(ids.map { scene.core.rooms.media.subscriptions[$0]?.track?.description } == [tracks["1"], tracks["0"]])
   }
 
   @Test func offersNameWhatTheyCarry() throws {
@@ -299,7 +299,7 @@ import Testing
     let snapshot = try scene.join(a).get()
     _ = try scene.join(b).get()
     let track = try #require(try scene.publish(a, ["0:audio"])["0"])
-    let subscription = try #require(scene.core.rooms.table.subscriptions.keys.first)
+    let subscription = try #require(scene.core.rooms.media.subscriptions.keys.first)
     let seat = try scene.seat(b)
     _ = b.take()
     let lines = [
@@ -330,7 +330,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.rooms.table.subscriptions.keys.sorted()
+    let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     try #require(ids.count == 2)
     let swap = Request.subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])")))
     #expect(scene.code(b, swap) == nil, "neither runs")
@@ -348,10 +348,10 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.rooms.table.subscriptions.keys.sorted()
+    let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     try #require(ids.count == 2)
-    let second = try #require(scene.core.rooms.table.subscriptions[ids[1]])
-    scene.core.rooms.table.insert(
+    let second = try #require(scene.core.rooms.media.subscriptions[ids[1]])
+    scene.core.rooms.media.insert(
       Subscription(
         id: second.id, seat: second.seat, connection: MediaConnectionID(2), track: second.track, wish: second.wish))
     let refusal = scene.refusal(b, .subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])"))))
@@ -365,7 +365,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.rooms.table.subscriptions.keys.sorted()
+    let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     let paused = SubscriptionUpdateParams(subscriptionId: "\(ids[0])", paused: true)
     #expect(scene.code(b, .subscription(.update(paused))) == nil)
     let lines = [ServerOffer.Line(mid: "0", subscription: ids[0])]
@@ -388,7 +388,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     try scene.publish(a, ["0:video"])
-    let id = try #require(scene.core.rooms.table.subscriptions.keys.first)
+    let id = try #require(scene.core.rooms.media.subscriptions.keys.first)
     _ = (a.take(), b.take())
     let track = try #require(scene.core.track(of: id))
     let changes: [SubscriptionChange] = [
@@ -409,7 +409,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.rooms.table.subscriptions.keys.sorted()
+    let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     _ = b.take()
     for change in [.resumed, .paused(.bandwidth), .paused(.bandwidth)] as [SubscriptionChange] {
       scene.apply(.subscription(ids[0], change))

@@ -24,7 +24,7 @@ import Testing
         try #require(TrackID(wire: try scene.publish(person, ["0:video", "1:audio"])["0"] ?? ""))
       }
       let seat = try scene.seat(people[0])
-      views = try #require(scene.core.rooms.table.seats[seat]).views
+      views = scene.core.rooms.media[seat].views
       let lines = views.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
       scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: lines)))
       scene.request(people[0], .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "answer"))))
@@ -64,10 +64,13 @@ import Testing
   @Test func whoHasViewsGetsSoundAlone() throws {
     let table = try Table()
     let seat = try #require(table.scene.core.rooms.table.seats[try table.scene.seat(table.me)])
-    let kinds = seat.subscriptions.keys.map { table.scene.core.rooms.table.tracks[$0]?.wire.kind }
+    let kinds = table.scene.core.rooms.media[seat.id].subscriptions.keys.map {
+      table.scene.core.rooms.media.tracks[$0]?.wire.kind
+    }
     #expect(kinds == [.audio, .audio, .audio, .audio])
     let other = try #require(table.scene.core.rooms.table.seats[try table.scene.seat(table.people[1])])
-    #expect(other.subscriptions.count == 6 && other.views.isEmpty, "the others get all as before")
+    let carried = table.scene.core.rooms.media[other.id]
+    #expect(carried.subscriptions.count == 6 && carried.views.isEmpty, "the others get all as before")
     #expect(table.scene.core.rooms.snapshot(seat.id, at: 0)?.views == table.views.map(\.description))
     #expect(table.scene.core.rooms.snapshot(other.id, at: 0)?.views == nil)
   }
@@ -129,7 +132,7 @@ import Testing
     let table = try Table(publishers: 2)
     let (me, scene) = (table.me, table.scene)
     let own = try scene.publish(me, ["0:video"])["0"]
-    let sound = scene.core.rooms.table.tracks.values.first { $0.wire.kind == .audio }?.id.description
+    let sound = scene.core.rooms.media.tracks.values.first { $0.wire.kind == .audio }?.id.description
     func show(_ view: String, _ track: String?) -> ErrorCode? {
       scene.code(me, .view(.show(ViewShowParams(views: [ViewWish(subscriptionId: view, trackId: track)]))))
     }
@@ -137,7 +140,7 @@ import Testing
     #expect(
       show(view, own) == .forbidden && show(view, sound) == .invalidParams && show(view, "t999") == .trackNotFound)
     #expect(show("s999", nil) == .notSubscribed)
-    let audio = scene.core.rooms.table.seats[try scene.seat(me)]?.subscriptions.values.first?.description ?? ""
+    let audio = scene.core.rooms.media[try scene.seat(me)].subscriptions.values.first?.description ?? ""
     #expect(show(audio, nil) == .notSubscribed, "a subscription to one track is no view")
     #expect(scene.code(me, .subscription(.swap(SwapParams(a: view, b: table.views[1].description)))) == .invalidParams)
     #expect(scene.code(me, .view(.open(ViewOpenParams(count: 48)))) == .tooManyTracks)
@@ -149,7 +152,7 @@ import Testing
     let blind = scene.client("Z")
     _ = try scene.join(blind, "x") { $0.views = 3 }.get()
     #expect(scene.code(blind, .view(.open(ViewOpenParams(count: 1)))) == .forbidden)
-    #expect(scene.core.rooms.table.seats[try scene.seat(blind)]?.views == [])
+    #expect(scene.core.rooms.media[try scene.seat(blind)].views == [])
   }
 
   @Test func viewsAreChangedSoOftenAndNoMore() throws {
@@ -271,6 +274,6 @@ import Testing
       ($0.takeover, $0.resumeToken, $0.views) = (true, table.me.token, 1)
     }.get()
     #expect(room.views?.count == 1 && room.views?.first != table.views[0].description)
-    #expect(table.scene.core.rooms.table.subscriptions.values.count { $0.view != nil } == 1)
+    #expect(table.scene.core.rooms.media.subscriptions.values.count { $0.view != nil } == 1)
   }
 }

@@ -26,14 +26,9 @@ public struct ConferenceCore: Sendable {
   var quality = QualityBook()
   /// How many lines there are about what was refused.
   var refusalLines: RefusalLines
-  /// The last number that was given to something new.
-  private(set) var lastNumber: UInt64 = 0
-  /// What users may still ask for.
-  var userRates: KeyedBuckets<ClaimedUser>
-  /// What everybody behind one address may still ask for: on an open server anybody is as many users as they like.
-  var networkRates: NetworkBuckets
-  /// Whom users may still block whose names nobody has proven.
-  var unprovenBlocks: NetworkBuckets
+  private(set) var numbers = Numbers()
+  /// What everybody may still ask for.
+  var budgets: Budgets
 
   /// The rules it was made with.
   public var rules: ConferenceRules { rooms.rules }
@@ -46,16 +41,13 @@ public struct ConferenceCore: Sendable {
     (sessions, rooms, refusalLines) = (Sessions(rules), Rooms(rules: rules), RefusalLines(rules))
     storing = Storing(rules: rules)
     calls = Switchboard(rules: rules.calls)
-    userRates = KeyedBuckets(
-      burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
-    networkRates = NetworkBuckets(burst: rules.networkRequestBurst, perSecond: rules.networkRequestsPerSecond)
-    unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
+    budgets = Budgets(rules)
     self.random = random
-    var step = Step(at: Now(instant: .zero, wallMilliseconds: 0), after: 0)
+    var step = Step(at: Now(instant: .zero, wallMilliseconds: 0), after: numbers, keepsRecords: false)
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true, &step)
     }
-    lastNumber = step.lastNumber
+    numbers = step.numbers
   }
 
   /// Numbers that are left out: an earlier process may have sent messages with so many more before they were written. Much more
@@ -65,15 +57,15 @@ public struct ConferenceCore: Sendable {
   /// Takes what an earlier process left; once, before any command. Calls that cannot outlive it end now. Rooms that are
   /// configured have their chat at once; others when somebody joins them within `restoredChatTime`.
   public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
-    var step = Step(at: now, after: lastNumber)
+    var step = Step(at: now, after: numbers, keepsRecords: rules.storesRecords)
     if restored.lastNumber > 0 { step.skipNumbers(to: restored.lastNumber + Self.unwritten) }
     storing.restore(restored.chats, restored.doors)
     for (name, key) in rooms.table.keys { adoptRestored(key, name: name) }
     let over = rooms.bans.restore(restored.bans, at: now.wallMilliseconds)
-    if !over.isEmpty { storing.write(over.map { .forgetBan(room: $0.room, user: $0.user) }, &step) }
-    AddressBanning.forget(rooms.addressBans.restore(restored.addressBans, at: now), &self, &step)
-    Revoking.restore(restored.revocations, &self, &step)
-    Narrowings.restore(restored.narrowings, &self, &step)
+    step.keep(over.map { .forgetBan(room: $0.room, user: $0.user) })
+    AddressBanning.forget(rooms.addressBans.restore(restored.addressBans, at: now), &step)
+    Revoking.restore(restored.revocations, &sessions.revocations, &step)
+    Narrowings.restore(restored.narrowings, &sessions.narrowings, &step)
     storing.limitRestoredChats(step)
     calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
@@ -82,7 +74,7 @@ public struct ConferenceCore: Sendable {
 
   /// Applies one command and returns what follows from it, in order.
   public mutating func apply(_ command: Command, at now: Now) -> [Effect] {
-    var step = Step(at: now, by: command.subject(in: self), after: lastNumber)
+    var step = Step(at: now, by: command.subject(in: self), after: numbers, keepsRecords: rules.storesRecords)
     switch command {
     case .hello(let connection, let id, let params, let identity):
       handle(params, of: identity, id: id, on: connection, &step)
@@ -97,8 +89,8 @@ public struct ConferenceCore: Sendable {
       if let id = sessions.table[on: connection] { tellRooms(of: id) }
     case .stream(let connection, let id, let request): Streams.handle(request, id: id, on: connection, &self, &step)
     case .publishPrepared(let key, let result): Publishing.prepared(key, result, &self, &step)
-    case .answerProcessed(let key, let result): subscribing.answerProcessed(key, result, &rooms, &step)
-    case .offerAnswered(let key, let result): Subscribing.offerAnswered(key, result, &rooms, &step)
+    case .answerProcessed(let key, let result): subscribing.answerProcessed(key, result, &rooms.table, &step)
+    case .offerAnswered(let key, let result): Subscribing.offerAnswered(key, result, rooms, &step)
     case .streamAnswered(let key, let seat, let stream, let result):
       Streams.answered(key, seat, stream, result, &self, &step)
     case .silence(let asker, let silence): silenceTold(to: asker, silence, &step)
@@ -106,17 +98,17 @@ public struct ConferenceCore: Sendable {
       if case .failure(let error) = result, subscribing.swaps[key] != nil {
         RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: key.session, &self, &step)
       }
-      subscribing.swapProcessed(key, result, &rooms, &step)
-    case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &rooms, &step)
+      subscribing.swapProcessed(key, result, &rooms.media, rooms.table, &step)
+    case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &rooms.table, rooms.media, &step)
     case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)
     case .excess(let seat, let connection, let what, let limit):
       what.log(above: limit, on: connection, of: seat, rooms, &step)
-    case .subscription(let id, let change): subscribing.changed(change, id, &rooms, &step)
-    case .trackLayers(let id, let layers): publishing.askFor(layers, of: id, &rooms, &step)
+    case .subscription(let id, let change): subscribing.changed(change, id, &rooms.media, rooms.table, &step)
+    case .trackLayers(let id, let layers): publishing.askFor(layers, of: id, &rooms.media, rooms.table, &step)
     case .mediaLoad(let load): mediaLoad = load
     case .activeSpeakers(let room, let levels): rooms.activeSpeakers(levels, in: room, &step)
     case .quality(let reports): quality.take(reports, &rooms, &step)
-    case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &rooms, &step)
+    case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &rooms.table, &step)
     case .fetched(let ticket, let records): storing.fetched(ticket, records, &step)
     case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
     }
@@ -131,7 +123,7 @@ public struct ConferenceCore: Sendable {
 
   private mutating func finish(_ step: consuming Step) -> [Effect] {
     sessions.table.settle(&step)
-    lastNumber = step.lastNumber
+    numbers = step.numbers
     return step.end()
   }
 
@@ -151,7 +143,7 @@ public struct ConferenceCore: Sendable {
 
   /// Carries out what is due, in the order in which it became due; calls last.
   public mutating func poll(at now: Now) -> [Effect] {
-    var step = Step(at: now, after: lastNumber)
+    var step = Step(at: now, after: numbers, keepsRecords: rules.storesRecords)
     while let next = ownDeadlines.min(), next <= now.instant {
       if sessions.table.graces.next == next, let id = sessions.table.takeExpired(at: now.instant) {
         step.subject = sessions.table.subject(of: id)
@@ -167,16 +159,16 @@ public struct ConferenceCore: Sendable {
         step.subject = rooms.table.subject(of: seat)
         mediaExpired(seat, &step)
       } else if rooms.table.turns.next == next, let turn = rooms.table.takeTurn(at: now.instant) {
-        if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &rooms, &step) }
+        if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &rooms.media, rooms.table, &step) }
       } else if rooms.table.empties.next == next, let room = rooms.table.takeEmpty(at: now.instant) {
-        Doors.endAdmissions(room, &rooms)
+        Doors.endAdmissions(room, &rooms.table)
       } else if rooms.addressBans.nextEnd == next {
-        AddressBanning.endDue(&self, &step)
+        AddressBanning.endDue(&rooms.addressBans, &step)
       } else if sessions.revocations.nextEnd == next {
-        Revoking.endDue(&self, &step)
+        Revoking.endDue(&sessions.revocations, &step)
       } else if sessions.narrowings.nextEnd == next {
         Narrowings.endDue(&self, &step)
-      } else if !storing.poll(calls, &rooms, &step) {
+      } else if !storing.poll(calls, &rooms.table, &step) {
         break
       }
       step.subject = nil
@@ -190,8 +182,8 @@ public struct ConferenceCore: Sendable {
     var gauges = ConferenceGauges()
     gauges.rooms = rooms.table.all.values.count { !$0.members.isEmpty }
     gauges.participants = rooms.table.seats.count
-    gauges.tracks = rooms.table.tracks.count
-    gauges.subscriptions = rooms.table.subscriptions.count
+    gauges.tracks = rooms.media.tracks.count
+    gauges.subscriptions = rooms.media.subscriptions.count
     gauges.sessions = sessions.table.all.count
     gauges.calls = calls.count
     (gauges.levels, gauges.quality) = (quality.levels(of: rooms.table.seats), quality.figures)
@@ -205,6 +197,6 @@ public struct ConferenceCore: Sendable {
 
   /// The track that a subscription carries; nil where it is gone, or a view that shows nothing.
   public func track(of subscription: SubscriptionID) -> TrackID? {
-    rooms.table.subscriptions[subscription].flatMap(\.track)
+    rooms.media.subscriptions[subscription].flatMap(\.track)
   }
 }

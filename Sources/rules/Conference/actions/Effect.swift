@@ -116,11 +116,11 @@ public enum StoreEffect: Equatable, Sendable {
 }
 
 /// What web servers outside are told.
-public enum OutsideEffect: Equatable, Sendable {
+public indirect enum OutsideEffect: Equatable, Sendable {
   /// For the push provider, which wakes phones. Only where `rules.calls.hasPush`.
-  indirect case push(PushNotice)
+  case push(PushNotice)
   /// For webhook subscribers. Only where `rules.hasWebhooks`.
-  indirect case webhook(WebhookEvent)
+  case webhook(WebhookEvent)
 }
 
 /// What is noted for those who operate the server.

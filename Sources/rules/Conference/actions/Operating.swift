@@ -182,7 +182,7 @@ extension ConferenceCore {
   public mutating func operate(
     _ action: OperatorAction, from peer: String? = nil, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var step = Step(at: now, byOperatorAt: peer, after: lastNumber)
+    var step = Step(at: now, byOperatorAt: peer, after: numbers, keepsRecords: rules.storesRecords)
     do throws(ErrorObject) {
       let answer = try perform(action, &step)
       return (.success(answer), end(step))
@@ -200,7 +200,7 @@ extension ConferenceCore {
       return .overview(overview)
     case .closeRoom(let name): return .removed(close(try rooms.table.listedRoom(name), &step))
     case .setLocked(true, let name):
-      Doors.lock(try rooms.table.listedRoom(name), &self, &step)
+      Doors.lock(try rooms.table.listedRoom(name), &rooms.table, &step)
       return .locked(true)
     case .setLocked(false, let name): return .locked(false, lifted: try Doors.open(name, &self, &step))
     case .setMedia(let media, let name):
@@ -216,22 +216,22 @@ extension ConferenceCore {
     case .bans(let room, let page):
       return Banning.seen(in: room, page: page, rooms, at: step.now.wallMilliseconds)
     case .liftBan(let user, let room):
-      try Banning.lift(user, room, &self, &step)
+      try Banning.lift(user, room, &rooms, &step)
       return .lifted(1)
     case .banAddress(let address, let room, let until):
-      return .bans([], addresses: [try AddressBanning.ban(address, room: room, until: until, &self, &step)])
+      return .bans([], addresses: [try AddressBanning.ban(address, room: room, until: until, &rooms, &step)])
     case .banAddressOf(let user, let room, let until):
       let key = try rooms.table.listedRoom(room)
-      return .bans([], addresses: [try AddressBanning.ban(addressOf: user, in: key, until: until, &self, &step)])
+      return .bans([], addresses: [try AddressBanning.ban(addressOf: user, in: key, until: until, &rooms, &step)])
     case .liftAddress(let address, let room):
-      return .lifted(try AddressBanning.lift(address, room: room, &self, &step))
+      return .lifted(try AddressBanning.lift(address, room: room, &rooms.addressBans, &step))
     case .blockCounts(let page): return Blocks.counts(page: page, calls)
     case .blocks(let user): return .blocks(calls.blocks(of: user))
     case .liftBlocks(let user, let blocked): return .lifted(try Blocks.lift(of: user, blocked: blocked, &self, &step))
     case .revoke(let id): return .removed(try Revoking.revoke(id, &self, &step))
     case .revoked(let page): return Revoking.list(page: page, sessions)
     case .liftRevocation(let id):
-      try Revoking.lift(id, &self, &step)
+      try Revoking.lift(id, &sessions.revocations, &step)
       return .lifted(1)
     case .narrow(let user, let rights, let room):
       return .narrowed(try Narrowings.narrow(.init(user: user, room: room), to: rights, &self, &step))
@@ -252,7 +252,7 @@ extension ConferenceCore {
   mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
     guard let room = rooms.table[key] else { return 0 }
     step.log("room_closed", ["room": room.name])
-    Doors.endAdmissions(key, &rooms)
+    Doors.endAdmissions(key, &rooms.table)
     guard !room.members.isEmpty else { return 0 }
     for seat in rooms.table.members(of: key) {
       rooms.table.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))

@@ -17,7 +17,7 @@ extension ConferenceCore {
       // Doors have looked already. Behind this line names are compared as Swift does, which agrees with bytes among such names alone.
       try NameForm.check(identity.user, "user")
       try NameForm.check(identity.device, "deviceId")
-      try Budgets.take(hello: params, of: identity, &self, at: step.now)
+      try budgets.take(hello: params, of: identity, at: step.now)
       try takeovers.checkHello(on: connection, sessions.table)
       try hello(params, of: identity, id: id, on: connection, nil, &step)
     } catch {
@@ -58,7 +58,7 @@ extension ConferenceCore {
     do throws(ErrorObject) {
       // A further proof is taken whatever its user has asked for: what it does not allow any more must end. Doors bound how many are shown.
       let isFree = request.endsSomething || identity != nil || silence != nil
-      try Budgets.take(isFree ? 0 : request.weight, of: sessions.table[key.session]?.identity, &self, at: step.now)
+      try budgets.take(isFree ? 0 : request.weight, of: sessions.table[key.session]?.identity, at: step.now)
       if let identity {
         try Revoking.check(identity, sessions)
         try Proofs.renew(identity, of: key.session, &self, &step)
@@ -162,27 +162,27 @@ extension ConferenceCore {
     case .chat(.history(let params)): return .messages(try rooms.chatHistory(params, key.session))
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:
       try sessions.table.takeOffer(of: key.session, at: step.now.instant)
-      return try Subscribing.answer(params, key, &rooms, &step)
+      return try Subscribing.answer(params, key, rooms, &step)
     case .peerConnection(.offer(let params)):
       try sessions.table.takeOffer(of: key.session, at: step.now.instant)
-      return try publishing.negotiate(params, key, &rooms, &step)
+      return try publishing.negotiate(params, key, rooms, &step)
     case .peerConnection(.answer(let params)): return try subscribing.negotiate(params, key, rooms, &step)
     case .peerConnection(.restart): return try subscribing.restart(key.session, rooms, &step)
     case .track(let request):
       let reply = try publishing.perform(request, key.session, &rooms, &step)
       // The tracks of a connection that was closed are over: nothing of it is missed any more.
-      if case .unpublish = request, let seat = rooms.currentSeat(of: key.session), seat.failures[.publish] != nil,
-        !rooms.table.isMissed(.publish, of: seat.id), rooms.mediaFound(.publish, of: seat.id, &step)
+      if case .unpublish = request, let seat = rooms.table.currentSeat(of: key.session), seat.failures[.publish] != nil,
+        !seat.misses(.publish, rooms.media), rooms.mediaFound(.publish, of: seat.id, &step)
       {
         carry(calls.mediaLost(false, on: key.session.device, at: step.now), &step)
       }
       return reply
-    case .subscription(let request): return try subscribing.perform(request, key, &rooms, &step)
+    case .subscription(let request): return try subscribing.perform(request, key, &rooms.media, rooms.table, &step)
     case .view(let request):
       if case .show(let params) = request {
         try sessions.table.takeShows(params.views.count, "changing views", of: key.session, at: step.now.instant)
       }
-      return try Viewing.perform(request, key.session, &rooms, &step)
+      return try Viewing.perform(request, key.session, &rooms.media, rooms.table, &step)
     case .call(let request): return try perform(request, key, silence, &step)
     }
   }
@@ -192,7 +192,7 @@ extension Rooms {
   /// - Throws: 2001 where there is no such room; it is retryable where joining would make one.
   fileprivate func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
     do throws(ErrorObject) {
-      return try table.info(params)
+      return try table.info(params, media)
     } catch {
       guard error.code == .roomNotFound, rules.rules(forRoom: params.room) != nil else { throw error }
       throw ErrorObject(.roomNotFound) { $0.retryable = true }

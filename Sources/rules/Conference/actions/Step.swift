@@ -7,6 +7,14 @@ import Basics
 import Calls
 import RoostProtocol
 
+/// What was given last to something new.
+struct Numbers: Sendable {
+  /// To a session, a room, a seat, a track, a message.
+  var last: UInt64 = 0
+  /// To a change that goes to the disk.
+  var lastTicket: UInt64 = 0
+}
+
 /// The time of a step, and what has come of it so far.
 struct Step {
   /// When it is made; the same for all of it.
@@ -22,29 +30,42 @@ struct Step {
 
   /// From where the operator's wish came that it carries out.
   private let peer: String?
-  /// The last number that was given to something new.
-  private(set) var lastNumber: UInt64
+  /// What is given to what is new.
+  private(set) var numbers: Numbers
+  /// Whether there is a disk that records go to.
+  private let keepsRecords: Bool
 
-  /// A step that begins now, where numbers up to `lastNumber` are given.
-  init(at now: Now, by subject: LineSubject? = nil, after lastNumber: UInt64) {
+  /// A step that begins now, where `numbers` are given.
+  init(at now: Now, by subject: LineSubject? = nil, after numbers: Numbers, keepsRecords: Bool) {
     (self.now, self.subject, isOperators, peer) = (now, subject, false, nil)
-    self.lastNumber = lastNumber
+    (self.numbers, self.keepsRecords) = (numbers, keepsRecords)
   }
 
   /// A step that an operator wants, from `peer`: its lines are nobody's share, and say from where.
-  init(at now: Now, byOperatorAt peer: String?, after lastNumber: UInt64) {
+  init(at now: Now, byOperatorAt peer: String?, after numbers: Numbers, keepsRecords: Bool) {
     (self.now, subject, isOperators, self.peer) = (now, nil, true, peer)
-    self.lastNumber = lastNumber
+    (self.numbers, self.keepsRecords) = (numbers, keepsRecords)
   }
 
   /// A number for something new; never used again.
   mutating func makeNumber() -> UInt64 {
-    lastNumber += 1
-    return lastNumber
+    numbers.last += 1
+    return numbers.last
   }
 
   /// Gives no number up to this one any more.
-  mutating func skipNumbers(to number: UInt64) { lastNumber = max(lastNumber, number) }
+  mutating func skipNumbers(to number: UInt64) { numbers.last = max(numbers.last, number) }
+
+  /// A name for what goes to the disk next.
+  mutating func makeTicket() -> StoreTicket {
+    numbers.lastTicket += 1
+    return StoreTicket(numbers.lastTicket)
+  }
+
+  /// Sends changes to the disk, where there is one; nobody waits for them.
+  mutating func keep(_ changes: [StoreChange]) {
+    if keepsRecords, !changes.isEmpty { add(.write(makeTicket(), changes)) }
+  }
 
   /// Adds one output behind all others.
   mutating func add(_ effect: Effect) {

@@ -158,7 +158,6 @@ struct Storing: Sendable {
   static let ringPatience = TimeDelta.seconds(1)
 
   private let rules: ConferenceRules
-  private var lastTicket: UInt64 = 0
   private(set) var waiters: [StoreTicket: StoreWaiter] = [:]
   private(set) var restoredChats: [String: [StoredMessage]] = [:]
   private(set) var restoredDoors: [String: KeptDoor] = [:]
@@ -175,15 +174,14 @@ struct Storing: Sendable {
   /// Sends changes to the disk; with a waiter, `stored` or the end of its patience wakes it.
   @discardableResult
   mutating func write(_ changes: [StoreChange], waiter: StoreWaiter? = nil, _ step: inout Step) -> StoreTicket {
-    let ticket = takeTicket(waiter, step)
+    let ticket = takeTicket(waiter, &step)
     step.add(.write(ticket, changes))
     return ticket
   }
 
   /// A new ticket, and who waits for it.
-  private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: Step) -> StoreTicket {
-    lastTicket += 1
-    let ticket = StoreTicket(lastTicket)
+  private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: inout Step) -> StoreTicket {
+    let ticket = step.makeTicket()
     if let waiter {
       waiters[ticket] = waiter
       let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
@@ -199,10 +197,10 @@ struct Storing: Sendable {
 
   /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
   mutating func stored(
-    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ rooms: inout Rooms, _ step: inout Step
+    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ table: inout RoomTable, _ step: inout Step
   ) {
     switch takeWaiter(ticket) {
-    case .message(let message): settle(message, isOnDisk: isOnDisk, &rooms, &step)
+    case .message(let message): settle(message, isOnDisk: isOnDisk, &table, &step)
     case .records(let records): tell(records, isOnDisk: isOnDisk, &step)
     case .history(let history): finish(history, with: nil, &step)
     case .rings(let rings): for ring in rings where calls.isOn(ring) { step.add(.push(ring)) }
@@ -211,9 +209,9 @@ struct Storing: Sendable {
   }
 
   /// Carries out what is due first; false when nothing is.
-  mutating func poll(_ calls: Switchboard, _ rooms: inout Rooms, _ step: inout Step) -> Bool {
+  mutating func poll(_ calls: Switchboard, _ table: inout RoomTable, _ step: inout Step) -> Bool {
     switch deadlines.popDue(at: step.now.instant) {
-    case .ticket(let ticket): stored(ticket, false, calls, &rooms, &step)
+    case .ticket(let ticket): stored(ticket, false, calls, &table, &step)
     case .restoredChats: forgetRestoredChats(&step)
     case nil: return false
     }
@@ -230,12 +228,12 @@ struct Storing: Sendable {
   }
 
   private func settle(
-    _ message: UnstoredMessage, isOnDisk: Bool, _ rooms: inout Rooms, _ step: inout Step
+    _ message: UnstoredMessage, isOnDisk: Bool, _ table: inout RoomTable, _ step: inout Step
   ) {
     var result = message.result
     result.stored = isOnDisk
-    if let room = rooms.table[named: message.room] {
-      rooms.table.update(room) {
+    if let room = table[named: message.room] {
+      table.update(room) {
         $0.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId)
       }
     }
@@ -284,7 +282,7 @@ struct Storing: Sendable {
       return .records(result)
     }
     let unread = UnreadHistory(request: key, device: device, newer: result.records, missing: missing)
-    let ticket = takeTicket(.history(unread), step)
+    let ticket = takeTicket(.history(unread), &step)
     let before = result.records.last?.callId ?? params.before
     step.add(.read(ticket, RecordQuery(user: user, before: before, limit: missing)))
     return nil

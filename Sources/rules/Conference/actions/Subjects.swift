@@ -33,7 +33,7 @@ extension ConferenceCore {
 
   /// The one whose subscription this is; nil where it is gone.
   public func subject(of subscription: SubscriptionID) -> LineSubject? {
-    rooms.table.subscriptions[subscription].flatMap { rooms.table.subject(of: $0.seat) }
+    rooms.media.subscriptions[subscription].flatMap { rooms.table.subject(of: $0.seat) }
   }
 }
 
@@ -52,8 +52,8 @@ extension Command {
       core.sessions.table.subject(of: key.session)
     case .serverOffer(let seat, _), .media(let seat, _, _), .excess(let seat, _, _, _):
       core.rooms.table.subject(of: seat)
-    case .subscription(let id, _): core.rooms.table.subscriptions[id].flatMap { core.rooms.table.subject(of: $0.seat) }
-    case .trackLayers(let id, _): core.rooms.table.tracks[id].flatMap { core.rooms.table.subject(of: $0.seat) }
+    case .subscription(let id, _): core.rooms.media.subscriptions[id].flatMap { core.rooms.table.subject(of: $0.seat) }
+    case .trackLayers(let id, _): core.rooms.media.tracks[id].flatMap { core.rooms.table.subject(of: $0.seat) }
     case .mediaLoad, .activeSpeakers, .quality, .stored, .fetched, .drain: nil
     }
   }

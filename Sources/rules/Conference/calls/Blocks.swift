@@ -31,9 +31,11 @@ enum Blocks {
   ) throws(ErrorObject) {
     let now = step.now.instant
     let network = request.isAdd ? core.sessions.table[key.session].flatMap { $0.identity.unprovenNetwork } : nil
-    if let network, let wait = core.unprovenBlocks.wait(of: network, at: now) { throw .tooOften("blocking", wait) }
+    if let network, let wait = core.budgets.unprovenBlocks.wait(of: network, at: now) {
+      throw .tooOften("blocking", wait)
+    }
     let effects = try core.calls.perform(request, from: key.session.device, at: step.now)
-    if let network { _ = core.unprovenBlocks.take(network, at: now) }
+    if let network { _ = core.budgets.unprovenBlocks.take(network, at: now) }
     if request.isAdd { logDropped(effects, &step) }
     core.serve(effects, key, &step)
   }

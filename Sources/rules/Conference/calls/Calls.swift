@@ -84,7 +84,8 @@ extension ConferenceCore {
       try Shares.checkRoom(session, rooms)
     }
     if isKnown, let call = calls.current(of: session.user, at: now) {
-      try Renewals.take(of: session.session, in: call.callId, SeatWish(params), &rooms, at: now.instant)
+      try Renewals.take(
+        of: session.session, in: call.callId, SeatWish(params), &rooms.chats, rooms.table, at: now.instant)
     }
     return try calls.start(params, as: CallID(using: &random), from: device, at: now)
   }
@@ -96,7 +97,8 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> [CallEffect] {
     let device = session.session.device
     if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
-    try Renewals.take(of: session.session, in: params.callId, SeatWish(params), &rooms, at: now.instant)
+    try Renewals.take(
+      of: session.session, in: params.callId, SeatWish(params), &rooms.chats, rooms.table, at: now.instant)
     return try calls.accept(params, from: device, mayTakeOver: mayTake, at: now)
   }
 
@@ -104,7 +106,8 @@ extension ConferenceCore {
     _ params: CallJoinParams, _ session: MemberFacts, _ mayTake: Bool, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     try CallEntry.check(params.callId, session, self, at: now)
-    try Renewals.take(of: session.session, in: params.callId, SeatWish(params), &rooms, at: now.instant)
+    try Renewals.take(
+      of: session.session, in: params.callId, SeatWish(params), &rooms.chats, rooms.table, at: now.instant)
     return try calls.join(params, from: session.session.device, mayTakeOver: mayTake, at: now)
   }
 
@@ -193,7 +196,7 @@ private enum CallEntry {
 extension Rooms {
   /// The reply of the switchboard with the room of the one who asked.
   fileprivate func wire(_ reply: CallReply, _ member: MemberFacts?, _ now: Now) -> Reply {
-    let seat = member.flatMap { table.seat(of: $0.session) }
+    let seat = member.flatMap { table.currentSeat(of: $0.session) }
     let room = seat.flatMap { snapshot($0.id, at: now.wallMilliseconds) }
     switch reply {
     case .started(let call, let busy, let unreachable, let isGlare):
@@ -219,16 +222,11 @@ extension Rooms {
   }
 
   /// In an audio call nobody sends video: what is sent ends, and its publisher is told as well.
-  fileprivate mutating func setMedia(_ media: MediaClass, of call: CallID, _ step: inout Step) {
+  fileprivate mutating func setMedia(_ kind: MediaClass, of call: CallID, _ step: inout Step) {
     guard let key = table[named: CallRoom.name(call.text)] else { return }
-    table.update(key) { $0.media = media }
-    guard media == .audio else { return }
-    for seat in table.members(of: key) {
-      for track in table.tracks(of: seat.id) where track.wire.kind == .video {
-        endTrack(track.id, &step)
-        announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
-      }
-    }
+    table.update(key) { $0.media = kind }
+    guard kind == .audio else { return }
+    for seat in table.members(of: key) { RoomMedia.endVideo(of: seat, &media, table, &step) }
   }
 }
 

@@ -10,6 +10,7 @@ struct Rooms: Sendable {
   /// The rules that the conference was made with.
   let rules: ConferenceRules
   var table = RoomTable()
+  var media: TrackTable
   var bans = BanTable()
   var addressBans = AddressBanTable()
   var knocks: KnockLimits
@@ -23,39 +24,17 @@ struct Rooms: Sendable {
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
     chats = ChatLimits(rules)
+    media = TrackTable(rules)
   }
 
   // MARK: - Looking
 
-  /// The session's seat in the room of this name.
-  /// - Throws: 2005 when it is not in that room, 2006 where an operator put it out.
-  func seat(of session: SessionID, inRoom name: String) throws(ErrorObject) -> Seat {
-    guard let seat = currentSeat(of: session), table.name(of: seat.room) == name else {
-      let putOut = table.stays[session]?.putOut
-      throw putOut?.room == name ? .putOut(putOut) : ErrorObject(.notJoined)
-    }
-    return seat
-  }
-
-  /// The session's seat in whatever room.
-  /// - Throws: 2005 when it has none, 2006 where an operator took it away.
-  func seat(of session: SessionID) throws(ErrorObject) -> Seat {
-    guard let seat = currentSeat(of: session) else { throw .putOut(table.stays[session]?.putOut) }
-    return seat
-  }
-
   /// The seat that a session has now; nil where it has none.
-  func currentSeat(of session: SessionID) -> Seat? { table.seat(of: session) }
-
-  /// Whether a seat is in a call's room.
-  func isInCall(_ seat: Seat) -> Bool { table[seat.room]?.isOfCall ?? false }
-
-  /// Whether a seat's socket or media is lost.
-  func isLost(_ seat: Seat) -> Bool { seat.isMediaLost || !seat.member.presence.isConnected }
+  func currentSeat(of session: SessionID) -> Seat? { table.currentSeat(of: session) }
 
   /// How long a seat is kept whose socket or media is lost.
   func grace(of seat: SeatID?) -> TimeDelta {
-    guard let seat = seat.flatMap({ table.seats[$0] }), isInCall(seat) else { return rules.resumeGrace }
+    guard let seat = seat.flatMap({ table.seats[$0] }), table.isInCall(seat) else { return rules.resumeGrace }
     return rules.calls.resumeGrace
   }
 
@@ -63,21 +42,9 @@ struct Rooms: Sendable {
   func participant(_ seat: Seat) -> Participant {
     Participant(
       participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
-      state: isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
-      tracks: table.tracks(of: seat.id).map(\.wire), role: role(of: seat), handRaisedAt: seat.handRaisedAt)
-  }
-
-  /// What somebody is in their room: a moderator by their grant or as a call's host, or what a moderator has made them; nil for all others.
-  func role(of seat: Seat) -> RoomRole? {
-    guard let room = table[seat.room] else { return nil }
-    if Access.moderatesByGrant(seat, self) { return .moderator }
-    return room.moderation.roles[seat.user]
-  }
-
-  /// Who moderates by their grant has no role beside it: what was given to them before would outlive the grant.
-  mutating func grantReplacesRole(of seat: Seat) {
-    guard Access.moderatesByGrant(seat, self) else { return }
-    table.update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
+      state: table.isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
+      tracks: media.tracks(of: seat.id).map(\.wire), role: Access.role(of: seat, table), handRaisedAt: seat.handRaisedAt
+    )
   }
 
   /// The params of an event about a participant.
@@ -88,29 +55,24 @@ struct Rooms: Sendable {
   /// The room as the one on this seat may see it. At which event of their session it stands, that one says (`SessionTable.stamped`).
   func snapshot(_ id: SeatID, at wallMilliseconds: Int64) -> RoomSnapshot? {
     guard let seat = table.seats[id], let room = table[seat.room] else { return nil }
-    let isModerator = role(of: seat) == .moderator
+    let isModerator = Access.role(of: seat, table) == .moderator
     var moderation = room.seen(room.moderation.seen(by: seat.user, isModerator: isModerator))
     if isModerator { moderation.bans = bans.shown(in: room.name, at: wallMilliseconds) }
+    let views = media[id].views
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
       seq: 0, selfId: "\(seat.participant)", participants: table.members(of: seat.room).map(participant),
       chat: room.chat.messages(visibleTo: seat.user),
-      views: seat.views.isEmpty ? nil : seat.views.map(\.description), moderation: moderation.isUsual ? nil : moderation
+      views: views.isEmpty ? nil : views.map(\.description), moderation: moderation.isUsual ? nil : moderation
     )
   }
 
   // MARK: - Telling
 
-  /// Sends an event to everybody in a room but one.
-  mutating func broadcast(_ event: Event, in room: RoomKey, except seat: SeatID? = nil, _ step: inout Step) {
-    let others = table.members(of: room).filter { $0.id != seat }
-    step.tell(event, to: others.map(\.session))
-  }
-
   /// Tells the others how somebody is seen now, and themselves too where `toAll`.
-  mutating func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
+  func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
     guard let seat = table.seats[id] else { return }
-    broadcast(.participantUpdated(event(seat)), in: seat.room, except: toAll ? nil : id, &step)
+    step.tell(.participantUpdated(event(seat)), in: seat.room, of: table, except: toAll ? nil : id)
   }
 
   /// Tells webhook subscribers of a room that is no call's.
@@ -130,14 +92,15 @@ struct Rooms: Sendable {
     var seat = Seat(
       id: SeatID(step.makeNumber()), participant: ParticipantID(step.makeNumber()), room: room, member: member,
       displayName: params.displayName ?? member.displayName,
-      metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
-    seat.isPlayer = member.isPlayer(in: room, self)
+      metadata: params.metadata ?? .emptyObject)
+    seat.autoSubscribe = params.autoSubscribe ?? true
+    seat.isPlayer = member.isPlayer(in: room, table)
     seat.holder = ShareHolder(member.identity)
     if table[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
     open(seat, views: params.views, &step)
     step.count(.joined)
     step.log("join", fields(seat))
-    broadcast(.participantJoined(event(seat)), in: room, except: seat.id, &step)
+    step.tell(.participantJoined(event(seat)), in: room, of: table, except: seat.id)
     publishRoom(.roomJoined, room, user: seat.user, &step)
     return seat.id
   }
@@ -148,8 +111,8 @@ struct Rooms: Sendable {
   ) -> SeatID {
     var seat = Seat(
       id: SeatID(step.makeNumber()), participant: old.participant, room: old.room, member: member,
-      displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
-      autoSubscribe: params.autoSubscribe ?? true)
+      displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata)
+    seat.autoSubscribe = params.autoSubscribe ?? true
     seat.isPlayer = old.isPlayer
     seat.holder = ShareHolder(member.identity)
     seat.handRaisedAt = old.handRaisedAt
@@ -169,7 +132,7 @@ struct Rooms: Sendable {
       seat.metadata = metadata ?? seat.metadata
       seat.autoSubscribe = autoSubscribe ?? seat.autoSubscribe
     }
-    if autoSubscribe == true { subscribeToAll(id, &step) }
+    if autoSubscribe == true { Subscribing.toAll(id, &media, table, &step) }
     guard let seat = table.seats[id], Renewals.changes(old, displayName: seat.displayName, seat.metadata) else {
       return
     }
@@ -180,20 +143,22 @@ struct Rooms: Sendable {
   private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
     table.insert(seat, at: position)
     step.tellSeated(seat.session, on: seat.id, in: table.name(of: seat.room))
-    grantReplacesRole(of: seat)
-    let media = table[seat.room]?.effectiveMedia ?? .video
+    table.grantReplacesRole(of: seat)
+    let kind = table[seat.room]?.effectiveMedia ?? .video
     step.add(
       .openSeat(
-        seat.id, room: seat.room, participant: seat.participant, media: media,
+        seat.id, room: seat.room, participant: seat.participant, media: kind,
         sound: table[seat.room]?.rules.sound ?? SoundRules(), capabilities: seat.member.capabilities))
-    if let views, media == .video { Viewing.open(views, on: seat, &self, &step) }
-    if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
+    if let views, kind == .video { Viewing.open(views, on: seat, &media, table, &step) }
+    if seat.autoSubscribe { Subscribing.toAll(seat.id, &media, table, &step) }
   }
 
   /// Closes the media of a seat and forgets it. The place in the room is the caller's to fill or free.
   mutating func close(_ seat: Seat, _ step: inout Step) {
-    for subscription in (seat.subscriptions.values + seat.views).sorted() { removeSubscription(subscription, &step) }
-    for track in seat.tracks { endTrack(track, &step) }
+    let carried = media[seat.id]
+    for subscription in carried.received { Subscribing.remove(subscription, &media, &step) }
+    for track in carried.tracks { Publishing.end(track, &media, table, &step) }
+    media.forget(seat.id)
     table.remove(seat.id)
     step.tellUnseated(seat.session)
     step.add(.closeSeat(seat.id))
@@ -205,71 +170,6 @@ struct Rooms: Sendable {
       "count": "\(table[seat.room]?.occupied ?? 0)",
     ]
   }
-
-  // MARK: - Tracks and subscriptions
-
-  /// Subscribes a seat to every track of its room that it does not have.
-  mutating func subscribeToAll(_ id: SeatID, _ step: inout Step) {
-    guard let seat = table.seats[id] else { return }
-    for member in table.members(of: seat.room) where member.id != id {
-      for track in table.tracks(of: member.id) where seat.takesAll(track.wire.kind) {
-        addSubscription(of: id, to: track.id, &step)
-      }
-    }
-  }
-
-  /// Subscribes a seat to a track. One that it has already is returned as it is; nil where a seat may have no more, or may
-  /// receive nothing.
-  @discardableResult
-  mutating func addSubscription(
-    of id: SeatID, to track: TrackID, wish: SubscriptionWish = SubscriptionWish(), _ step: inout Step
-  ) -> SubscriptionID? {
-    guard let seat = table.seats[id], maySubscribe(seat) else { return nil }
-    if let existing = seat.subscriptions[track] { return existing }
-    guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
-    var subscription = Subscription(
-      id: SubscriptionID(step.makeNumber()), seat: id, connection: .subscribe, track: track, wish: wish)
-    subscription.leaveOut(LastN.leavesOut(track, for: subscription, table))
-    table.insert(subscription)
-    step.add(.subscribe(subscription))
-    return subscription.id
-  }
-
-  /// Removes a subscription without a word to the client.
-  mutating func removeSubscription(_ id: SubscriptionID, _ step: inout Step) {
-    if let subscription = table.remove(id) { step.add(.unsubscribe(subscription)) }
-  }
-
-  /// Removes a subscription that the client did not ask to end.
-  mutating func endSubscription(_ id: SubscriptionID, _ reason: SubscriptionReason, _ step: inout Step) {
-    guard let session = table.subscriptions[id].flatMap({ table.seats[$0.seat]?.session }) else { return }
-    removeSubscription(id, &step)
-    step.tell(
-      .subscriptionEnded(SubscriptionEvent(subscriptionId: "\(id)", reason: reason)), to: session)
-  }
-
-  /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
-  mutating func endTrack(_ id: TrackID, _ step: inout Step) {
-    guard table.tracks[id] != nil else { return }
-    for subscription in table.subscribers(of: id) { endSubscription(subscription, .trackEnded, &step) }
-    let views = table.viewers(of: id)
-    let room = table.tracks[id].flatMap { table.seats[$0.seat]?.room }
-    table.remove(id)
-    Viewing.ended(id, on: views, &self, &step)
-    if let room { LastN.update(in: room, &self, &step) }
-    step.add(.closeTrack(id))
-  }
-
-  /// Tells that a track is over, its publisher only where it was not their doing.
-  mutating func announceEnd(of track: TrackID, seat id: SeatID, toAll: Bool = false, _ step: inout Step) {
-    guard let seat = table.seats[id] else { return }
-    broadcast(.trackUnpublished(change(track, seat)), in: seat.room, except: toAll ? nil : id, &step)
-  }
-
-  /// The params of an event about a track.
-  func change(_ track: TrackID, _ seat: Seat) -> TrackChange {
-    TrackChange(room: table.name(of: seat.room), participantId: "\(seat.participant)", trackId: "\(track)")
-  }
 }
 
 extension ErrorObject {
@@ -279,4 +179,36 @@ extension ErrorObject {
     let message = closed.reason == .removed ? "You were removed from this room." : nil
     return ErrorObject(.roomClosed, message) { $0.reason = closed.reason.rawValue }
   }
+}
+
+extension RoomTable {
+  /// The session's seat in the room of this name.
+  /// - Throws: 2005 when it is not in that room, 2006 where an operator put it out.
+  func seat(of session: SessionID, inRoom name: String) throws(ErrorObject) -> Seat {
+    guard let seat = currentSeat(of: session), self.name(of: seat.room) == name else {
+      let putOut = stays[session]?.putOut
+      throw putOut?.room == name ? .putOut(putOut) : ErrorObject(.notJoined)
+    }
+    return seat
+  }
+
+  /// The session's seat in whatever room.
+  /// - Throws: 2005 when it has none, 2006 where an operator took it away.
+  func seat(of session: SessionID) throws(ErrorObject) -> Seat {
+    guard let seat = currentSeat(of: session) else { throw .putOut(stays[session]?.putOut) }
+    return seat
+  }
+
+  /// Whether a seat is in a call's room.
+  func isInCall(_ seat: Seat) -> Bool { self[seat.room]?.isOfCall ?? false }
+
+  /// Whether a seat's socket or media is lost.
+  func isLost(_ seat: Seat) -> Bool { seat.isMediaLost || !seat.member.presence.isConnected }
+
+  /// Who moderates by their grant has no role beside it: what was given to them before would outlive the grant.
+  mutating func grantReplacesRole(of seat: Seat) {
+    guard Access.moderatesByGrant(seat, self) else { return }
+    update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
+  }
+
 }

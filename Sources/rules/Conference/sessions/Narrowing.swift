@@ -190,7 +190,7 @@ enum Narrowings {
     }
     let wanted = KeptNarrowing(subject, rights: rights, at: step.now.wallMilliseconds)
     let kept = try core.sessions.narrowings.insert(wanted, at: step.now)
-    write([.narrowing(kept)], &core, &step)
+    step.keep([.narrowing(kept)])
     step.log(
       "grants_narrowed",
       [
@@ -215,7 +215,7 @@ enum Narrowings {
     let gone = core.sessions.narrowings.list(of: user).map(\.subject).filter { room == nil || $0.room == room }
     guard !gone.isEmpty else { throw ErrorObject(.userNotFound, "No grants of this user are taken back here.") }
     for subject in gone { _ = core.sessions.narrowings.remove(subject) }
-    write(gone.map { .forgetNarrowing($0) }, &core, &step)
+    step.keep(gone.map { .forgetNarrowing($0) })
     step.log("grants_restored", ["user": user, "room": room ?? "", "count": "\(gone.count)"])
     apply(toSessionsOf: user, &core, &step)
     return gone.count
@@ -230,15 +230,15 @@ enum Narrowings {
   /// Those that no token is about any more are forgotten.
   static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
     while let (subject, isForgotten) = core.sessions.narrowings.takeDue(at: step.now.instant) {
-      if isForgotten { write([.forgetNarrowing(subject)], &core, &step) }
+      if isForgotten { step.keep([.forgetNarrowing(subject)]) }
       apply(toSessionsOf: subject.user, &core, &step)
     }
   }
 
   /// Takes what an earlier process kept. Nobody is there yet.
-  static func restore(_ kept: [KeptNarrowing], _ core: inout ConferenceCore, _ step: inout Step) {
-    let over = core.sessions.narrowings.restore(kept, at: step.now)
-    write(over.map { .forgetNarrowing($0) }, &core, &step)
+  static func restore(_ kept: [KeptNarrowing], _ narrowings: inout NarrowingTable, _ step: inout Step) {
+    let over = narrowings.restore(kept, at: step.now)
+    step.keep(over.map { .forgetNarrowing($0) })
   }
 
   /// Takes from a session's rights what operators have taken from its user.
@@ -250,10 +250,5 @@ enum Narrowings {
   private static func apply(toSessionsOf user: String, _ core: inout ConferenceCore, _ step: inout Step) {
     // An end of one, in a call, may be the end of another.
     for session in core.sessions.table.of(user).map(\.id) { Proofs.limit(session, &core, &step) }
-  }
-
-  private static func write(_ changes: [StoreChange], _ core: inout ConferenceCore, _ step: inout Step) {
-    guard core.rules.storesRecords, !changes.isEmpty else { return }
-    core.storing.write(changes, &step)
   }
 }

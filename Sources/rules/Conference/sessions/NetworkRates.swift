@@ -4,29 +4,40 @@
 import Basics
 import RoostProtocol
 
-/// What requests take from the budgets of their user and of their network.
-enum Budgets {
+/// The budgets of users and of networks, and what requests take from them.
+struct Budgets: Sendable {
+  /// What users may still ask for.
+  private var userRates: KeyedBuckets<ClaimedUser>
+  /// What everybody behind one address may still ask for: on an open server anybody is as many users as they like.
+  private var networkRates: NetworkBuckets
+  /// Whom users may still block whose names nobody has proven.
+  var unprovenBlocks: NetworkBuckets
+
+  /// Nobody has asked for anything.
+  init(_ rules: ConferenceRules) {
+    userRates = KeyedBuckets(
+      burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
+    networkRates = NetworkBuckets(burst: rules.networkRequestBurst, perSecond: rules.networkRequestsPerSecond)
+    unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
+  }
+
   /// Takes what a request weighs. What only ends something weighs nothing here.
   /// - Throws: 1006 with the time to wait. What is refused has taken from neither.
-  static func take(
-    _ weight: Int, of identity: Identity?, _ core: inout ConferenceCore, at now: Now
-  ) throws(ErrorObject) {
+  mutating func take(_ weight: Int, of identity: Identity?, at now: Now) throws(ErrorObject) {
     guard weight > 0, let identity else { return }
-    if let network = identity.network, let wait = core.networkRates.wait(of: network, for: weight, at: now.instant) {
+    if let network = identity.network, let wait = networkRates.wait(of: network, for: weight, at: now.instant) {
       throw .tooMuch(wait)
     }
-    try core.userRates.take(weight, of: identity, at: now)
-    if let network = identity.network { _ = core.networkRates.take(network, weight, at: now.instant) }
+    try userRates.take(weight, of: identity, at: now)
+    if let network = identity.network { _ = networkRates.take(network, weight, at: now.instant) }
   }
 
   /// Takes what a hello weighs, from the network alone: it begins a session, and may be that of any user.
   /// - Throws: 1006 with the time to wait.
-  static func take(
-    hello params: HelloParams, of identity: Identity, _ core: inout ConferenceCore, at now: Now
-  ) throws(ErrorObject) {
+  mutating func take(hello params: HelloParams, of identity: Identity, at now: Now) throws(ErrorObject) {
     guard let network = identity.network else { return }
     let weight = Request.session(.hello(params)).weight
-    if let wait = core.networkRates.take(network, weight, at: now.instant) { throw .tooMuch(wait) }
+    if let wait = networkRates.take(network, weight, at: now.instant) { throw .tooMuch(wait) }
   }
 }
 

@@ -57,12 +57,12 @@ enum Proofs {
     core.sessions.table.settle(&step)
     guard let before = core.sessions.table[id] else { return }
     let rights = before.rightsNow
-    let role = core.rooms.currentSeat(of: id).flatMap { core.rooms.role(of: $0) }
+    let role = core.rooms.table.currentSeat(of: id).flatMap { Access.role(of: $0, core.rooms.table) }
     change(&core.sessions.table)
     Narrowings.limit(id, &core.sessions, step.now)
     core.tellRooms(of: id)
     guard let session = core.sessions.table[id] else { return }
-    if let seat = core.rooms.currentSeat(of: id) { core.rooms.grantReplacesRole(of: seat) }
+    if let seat = core.rooms.table.currentSeat(of: id) { core.rooms.table.grantReplacesRole(of: seat) }
     core.calls.setMayCall(id.device, session.identity.rights.contains(.call))
     let now = session.rightsNow
     guard
@@ -102,7 +102,9 @@ enum Proofs {
   private static func roleChanged(
     from before: RoomRole?, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
   ) {
-    guard let seat = core.rooms.currentSeat(of: id), core.rooms.role(of: seat) != before else { return }
+    guard let seat = core.rooms.table.currentSeat(of: id), Access.role(of: seat, core.rooms.table) != before else {
+      return
+    }
     Moderating.roleChanged(of: seat, &core.rooms, &step)
   }
 
@@ -111,11 +113,11 @@ enum Proofs {
     endSeat(of: id, &core, &step)
     if let member = core.sessions.table.facts(of: id) {
       let all = core.sessions.table.of(member.user).map(\.facts)
-      Doors.leaveForbidden(member, allOfUser: all, &core.rooms, &step)
+      Doors.leaveForbidden(member, allOfUser: all, &core.rooms.table, &step)
     }
     if lost.contains(.call) { endCall(of: id, &core, &step) }
     if lost.contains(.invite) { endInvitations(of: id, &core, &step) }
-    guard let seat = core.rooms.currentSeat(of: id) else { return }
+    guard let seat = core.rooms.table.currentSeat(of: id) else { return }
     core.rooms.endForbiddenTracks(of: seat, &step)
     if lost.contains(.subscribe) { core.rooms.endSubscriptions(of: seat.id, &step) }
   }
@@ -124,13 +126,15 @@ enum Proofs {
   private static func enforceGained(
     _ gained: Rights, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
   ) {
-    guard gained.contains(.subscribe), let seat = core.rooms.currentSeat(of: id), seat.autoSubscribe else { return }
-    core.rooms.subscribeToAll(seat.id, &step)
+    guard gained.contains(.subscribe), let seat = core.rooms.table.currentSeat(of: id), seat.autoSubscribe else {
+      return
+    }
+    Subscribing.toAll(seat.id, &core.rooms.media, core.rooms.table, &step)
   }
 
   /// A seat in a room that one may not be in any more. Those of calls are the calls' matter.
   private static func endSeat(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard let seat = core.rooms.currentSeat(of: id), !core.rooms.isInCall(seat) else { return }
+    guard let seat = core.rooms.table.currentSeat(of: id), !core.rooms.table.isInCall(seat) else { return }
     let room = core.rooms.table.name(of: seat.room)
     // A ban holds for whoever has the grant `moderate` no more.
     let isBanned = (try? Doors.checkBan(seat.member, in: room, core.rooms, step.now)) == nil
@@ -185,18 +189,17 @@ enum Proofs {
 extension Rooms {
   /// Tracks that their publisher may not publish any more. They hear of it too, as it was not their doing.
   fileprivate mutating func endForbiddenTracks(of seat: Seat, _ step: inout Step) {
-    let rights = rights(of: seat)
-    for track in table.tracks(of: seat.id) where !rights.contains(.toPublish(track.wire.kind, track.wire.source)) {
-      endTrack(track.id, &step)
-      announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
+    let rights = Access.rights(of: seat, table)
+    for track in media.tracks(of: seat.id) where !rights.contains(.toPublish(track.wire.kind, track.wire.source)) {
+      Publishing.end(track.id, &media, table, &step)
+      Publishing.announceEnd(of: track.id, seat: seat.id, toAll: true, table, &step)
     }
   }
 
   /// All that a seat receives, its views too.
   fileprivate mutating func endSubscriptions(of id: SeatID, _ step: inout Step) {
-    guard let seat = table.seats[id] else { return }
-    for subscription in (seat.subscriptions.values + seat.views).sorted() {
-      endSubscription(subscription, .forbidden, &step)
+    for subscription in media[id].received {
+      Subscribing.end(subscription, .forbidden, &media, table, &step)
     }
   }
 }

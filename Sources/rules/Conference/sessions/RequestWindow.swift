@@ -28,7 +28,8 @@ struct RequestWindow: Sendable {
 
   /// What the reply says besides the room.
   enum Origin: Hashable, Sendable {
-    case room, call(String)
+    case room
+    case call(String)
     indirect case started(String, busy: [BusyUser], unreachable: [BusyUser], glare: Bool?)
   }
 

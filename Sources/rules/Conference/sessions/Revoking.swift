@@ -105,7 +105,7 @@ enum Revoking {
     }
     let kept = try core.sessions.revocations.insert(id, at: step.now)
     step.setRevoked(id, true)
-    write([.revocation(kept)], &core, &step)
+    step.keep([.revocation(kept)])
     let sessions = core.sessions.table.all.values.filter { $0.arrivedBy == id || $0.identity.tokenID == id }
     step.log("token_revoked", ["jti": id, "sessions": "\(sessions.count)"])
     for session in sessions.map(\.id).sorted() { end(session, &core, &step) }
@@ -120,28 +120,28 @@ enum Revoking {
 
   /// Believes a token again.
   /// - Throws: 3008 where it was not taken back.
-  static func lift(_ id: String, _ core: inout ConferenceCore, _ step: inout Step) throws(ErrorObject) {
-    guard core.sessions.revocations.remove(id) else {
+  static func lift(_ id: String, _ revocations: inout RevocationTable, _ step: inout Step) throws(ErrorObject) {
+    guard revocations.remove(id) else {
       throw ErrorObject(.userNotFound, "No token of this jti is taken back here.")
     }
     step.setRevoked(id, false)
-    write([.forgetRevocation(id)], &core, &step)
+    step.keep([.forgetRevocation(id)])
     step.log("token_revocation_lifted", ["jti": id])
   }
 
   /// Those that no token can have any more are forgotten.
-  static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
-    while let id = core.sessions.revocations.removeDue(at: step.now.instant) {
+  static func endDue(_ revocations: inout RevocationTable, _ step: inout Step) {
+    while let id = revocations.removeDue(at: step.now.instant) {
       step.setRevoked(id, false)
-      write([.forgetRevocation(id)], &core, &step)
+      step.keep([.forgetRevocation(id)])
     }
   }
 
   /// Takes what an earlier process kept.
-  static func restore(_ kept: [KeptRevocation], _ core: inout ConferenceCore, _ step: inout Step) {
-    let over = core.sessions.revocations.restore(kept, at: step.now)
-    for one in core.sessions.revocations.list { step.setRevoked(one.tokenID, true) }
-    write(over.map { .forgetRevocation($0) }, &core, &step)
+  static func restore(_ kept: [KeptRevocation], _ revocations: inout RevocationTable, _ step: inout Step) {
+    let over = revocations.restore(kept, at: step.now)
+    for one in revocations.list { step.setRevoked(one.tokenID, true) }
+    step.keep(over.map { .forgetRevocation($0) })
   }
 
   private static func end(_ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
@@ -150,10 +150,5 @@ enum Revoking {
     step.tell(.sessionClosing(SessionClosing(action: .stop, reason: .tokenRevoked)), to: id)
     core.end(id, .removed, &step)
     if let connection = session.connection { step.add(.closeConnection(connection, .tokenRevoked)) }
-  }
-
-  private static func write(_ changes: [StoreChange], _ core: inout ConferenceCore, _ step: inout Step) {
-    guard core.rules.storesRecords, !changes.isEmpty else { return }
-    core.storing.write(changes, &step)
   }
 }

@@ -159,11 +159,11 @@ extension ConferenceCore {
     if session.identity.expiresAt != nil, sessions.table.warnings[session.id] == nil {
       Proofs.warn(session.id, sessions.table, &step)
     }
-    guard let seat = rooms.currentSeat(of: session.id) else { return }
+    guard let seat = rooms.table.currentSeat(of: session.id) else { return }
     // The offer that waits for an answer may be among the events that are gone, and so may pauses and layers.
     if let offer = seat.outstandingOffer { step.tell(.pcOffer(offer), to: session.id) }
-    subscribing.tellPauses(of: seat.id, &rooms, &step)
-    publishing.tellLayers(of: seat.id, &rooms, &step)
+    subscribing.tellPauses(of: seat.id, &rooms.media, rooms.table, &step)
+    publishing.tellLayers(of: seat.id, rooms, &step)
   }
 
   // MARK: - The end
@@ -198,8 +198,8 @@ extension ConferenceCore {
     let keeper = sessions.table.keeper(for: id)
     let wasSuperseded = sessions.table.endSupersession(id)
     carry(calls.gone(id.device, reason, at: step.now), &step)
-    if let seat = rooms.table.seat(of: id) { leave(seat.id, reason, &step) }
-    Doors.leaveLobby(id, &rooms, &step)
+    if let seat = rooms.table.currentSeat(of: id) { leave(seat.id, reason, &step) }
+    Doors.leaveLobby(id, &rooms.table, &step)
     rooms.table.forget(id)
     guard let session = sessions.table.remove(id, &step) else { return }
     // Nobody else is left to take up the leg of the session before.

@@ -84,24 +84,6 @@ extension MemberFacts {
 }
 
 extension Rooms {
-  /// What somebody may do on their seat.
-  func rights(of seat: Seat) -> Rights { seat.member.rights(in: table.name(of: seat.room)) }
-
-  /// - Throws: 1005 without the right to write.
-  func checkChat(_ seat: Seat) throws(ErrorObject) { try rights(of: seat).check(.chat, "chat") }
-
-  /// - Throws: 1005 without the right to receive.
-  func checkSubscribe(_ seat: Seat) throws(ErrorObject) { try rights(of: seat).check(.subscribe, "subscribe") }
-
-  /// Whether somebody may receive a track.
-  /// - Throws: 1005 without the right, and for one's own track.
-  func checkSubscribe(_ seat: Seat, to track: PublishedTrack) throws(ErrorObject) {
-    try checkSubscribe(seat)
-    guard track.seat != seat.id else { throw ErrorObject(.forbidden, "This is your own track.") }
-  }
-
-  /// Whether somebody receives what others publish without asking for it.
-  func maySubscribe(_ seat: Seat) -> Bool { rights(of: seat).contains(.subscribe) }
 }
 
 extension Rooms {
@@ -112,14 +94,14 @@ extension Rooms {
     _ tracks: [(kind: TrackKind, source: TrackSource?)], from seat: Seat, at now: Instant
   ) throws(ErrorObject) {
     if tracks.isEmpty { return }
-    let rights = rights(of: seat)
+    let rights = Access.rights(of: seat, table)
     if seat.isPlayer { throw ErrorObject(.forbidden, "Who only plays takes no seat here, and publishes nothing.") }
     for track in tracks {
       for right in Rights.toPublish(track.kind, track.source).grants {
         try rights.check(Rights([right]), right.rawValue)
       }
     }
-    if seat.tracks.isEmpty { try Places(for: seat, self, at: now)?.check() }
+    if media[seat.id].tracks.isEmpty { try Places(for: seat, self, at: now)?.check() }
   }
 }
 
@@ -154,16 +136,50 @@ extension Rights {
 }
 
 enum Access {
+  // MARK: - On one's seat
+
+  /// What somebody may do on their seat.
+  static func rights(of seat: Seat, _ table: RoomTable) -> Rights { seat.member.rights(in: table.name(of: seat.room)) }
+
+  /// - Throws: 1005 without the right to write.
+  static func checkChat(_ seat: Seat, _ table: RoomTable) throws(ErrorObject) {
+    try rights(of: seat, table).check(.chat, "chat")
+  }
+
+  /// - Throws: 1005 without the right to receive.
+  static func checkSubscribe(_ seat: Seat, _ table: RoomTable) throws(ErrorObject) {
+    try rights(of: seat, table).check(.subscribe, "subscribe")
+  }
+
+  /// Whether somebody may receive a track.
+  /// - Throws: 1005 without the right, and for one's own track.
+  static func checkSubscribe(_ seat: Seat, to track: PublishedTrack, _ table: RoomTable) throws(ErrorObject) {
+    try checkSubscribe(seat, table)
+    guard track.seat != seat.id else { throw ErrorObject(.forbidden, "This is your own track.") }
+  }
+
+  /// Whether somebody receives what others publish without asking for it.
+  static func maySubscribe(_ seat: Seat, _ table: RoomTable) -> Bool { rights(of: seat, table).contains(.subscribe) }
+
+  /// What somebody is in their room: a moderator by their grant or as a call's host, or what a moderator has made them; nil for all others.
+  static func role(of seat: Seat, _ table: RoomTable) -> RoomRole? {
+    guard let room = table[seat.room] else { return nil }
+    if moderatesByGrant(seat, table) { return .moderator }
+    return room.moderation.roles[seat.user]
+  }
+
+  // MARK: - Moderators
+
   /// - Throws: 1005 for who is no moderator of the room.
-  static func checkModerate(_ seat: Seat, _ rooms: Rooms) throws(ErrorObject) {
-    guard rooms.role(of: seat) != .moderator else { return }
+  static func checkModerate(_ seat: Seat, _ table: RoomTable) throws(ErrorObject) {
+    guard Access.role(of: seat, table) != .moderator else { return }
     throw ErrorObject(.forbidden, "You do not moderate this room.") { $0.reason = "moderate" }
   }
 
   /// Who was given a role is no match for who has the grant.
   /// - Throws: 1005.
-  static func checkRank(of seat: Seat, over target: Seat?, _ rooms: Rooms) throws(ErrorObject) {
-    guard let target, target.id != seat.id, moderatesByGrant(target, rooms), !moderatesByGrant(seat, rooms) else {
+  static func checkRank(of seat: Seat, over target: Seat?, _ table: RoomTable) throws(ErrorObject) {
+    guard let target, target.id != seat.id, moderatesByGrant(target, table), !moderatesByGrant(seat, table) else {
       return
     }
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
@@ -172,26 +188,26 @@ enum Access {
   /// Nor for the host of a call who has no seat, as they are not back after a restart.
   /// - Throws: 1005.
   static func checkRank(
-    of seat: Seat, overAbsent user: String?, in room: Room, _ rooms: Rooms
+    of seat: Seat, overAbsent user: String?, in room: Room, _ table: RoomTable
   ) throws(ErrorObject) {
-    guard let host = room.host, host == user, host != seat.user, !moderatesByGrant(seat, rooms) else { return }
+    guard let host = room.host, host == user, host != seat.user, !moderatesByGrant(seat, table) else { return }
     throw ErrorObject(.forbidden, "This user is the host.") { $0.reason = "moderator" }
   }
 
   /// Nobody bans themselves, nor who has the grant: they would be let in all the same.
   /// - Throws: 1005.
   static func checkBan(
-    by seat: Seat, of user: String, _ target: Seat?, _ rooms: Rooms
+    by seat: Seat, of user: String, _ target: Seat?, _ table: RoomTable
   ) throws(ErrorObject) {
     if user == seat.user { throw ErrorObject(.forbidden, "This is yourself.") { $0.reason = "self" } }
-    guard let target, moderatesByGrant(target, rooms) else { return }
+    guard let target, moderatesByGrant(target, table) else { return }
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
   }
 
   /// Whether somebody moderates the room that they are in without having been given a role, which would add nothing: by their grant, or
   /// as the host of a group call. In other calls nobody does.
-  static func moderatesByGrant(_ seat: Seat, _ rooms: Rooms) -> Bool {
-    rooms.table[seat.room].map { moderatesByGrant(seat.member, $0) } ?? false
+  static func moderatesByGrant(_ seat: Seat, _ table: RoomTable) -> Bool {
+    table[seat.room].map { moderatesByGrant(seat.member, $0) } ?? false
   }
 
   /// The same of a session of the user, on the seat or about to take it.
@@ -201,28 +217,30 @@ enum Access {
   }
 
   /// - Throws: 1005 where moderators alone may write.
-  static func checkChatOpen(_ seat: Seat, _ rooms: Rooms) throws(ErrorObject) {
-    guard rooms.table[seat.room]?.moderation.isChatDisabled == true, rooms.role(of: seat) != .moderator else { return }
+  static func checkChatOpen(_ seat: Seat, _ table: RoomTable) throws(ErrorObject) {
+    guard table[seat.room]?.moderation.isChatDisabled == true, Access.role(of: seat, table) != .moderator else {
+      return
+    }
     throw ErrorObject(.forbidden, "Moderators alone may write now.") { $0.reason = "chat_disabled" }
   }
 
   /// Whether a session might write in the place of another one of its user.
-  static func mayWrite(_ session: MemberFacts, on seat: Seat, _ rooms: Rooms) -> Bool {
-    guard let room = rooms.table[seat.room], session.rights(in: room.name).contains(.chat) else { return false }
+  static func mayWrite(_ session: MemberFacts, on seat: Seat, _ table: RoomTable) -> Bool {
+    guard let room = table[seat.room], session.rights(in: room.name).contains(.chat) else { return false }
     return !room.moderation.isChatDisabled || moderatesByGrant(session, room)
       || room.moderation.roles[seat.user] == .moderator
   }
 
   /// Whether somebody's tracks of a kind stay muted until a moderator says otherwise.
-  static func isHeld(_ seat: Seat, _ kind: TrackKind, _ rooms: Rooms) -> Bool {
-    rooms.table[seat.room]?.moderation.isHeld(seat.user, kind) == true && rooms.role(of: seat) != .moderator
+  static func isHeld(_ seat: Seat, _ kind: TrackKind, _ table: RoomTable) -> Bool {
+    table[seat.room]?.moderation.isHeld(seat.user, kind) == true && Access.role(of: seat, table) != .moderator
   }
 
   /// Nobody moderates a call but from a seat in it, and where two talk nobody does.
   /// - Throws: 1005.
-  static func checkModerated(_ room: String, from session: SessionID, _ rooms: Rooms) throws(ErrorObject) {
+  static func checkModerated(_ room: String, from session: SessionID, _ table: RoomTable) throws(ErrorObject) {
     guard CallRoom.isName(room) else { return }
-    guard let seat = rooms.currentSeat(of: session), let own = rooms.table[seat.room], own.name == room, own.host != nil
+    guard let seat = table.currentSeat(of: session), let own = table[seat.room], own.name == room, own.host != nil
     else { throw ErrorObject(.forbidden) }
   }
 

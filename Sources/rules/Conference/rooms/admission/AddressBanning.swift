@@ -62,18 +62,18 @@ enum AddressBanning {
   }
 
   /// Keeps a ban for which there is space.
-  static func keep(_ ban: KeptAddressBan, _ core: inout ConferenceCore, _ step: inout Step) {
-    let gone = core.rooms.addressBans.insert(ban, at: step.now)
-    write(gone.map { .forgetAddressBan($0.subject) } + [.addressBan(ban)], &core, &step)
+  static func keep(_ ban: KeptAddressBan, _ bans: inout AddressBanTable, _ step: inout Step) {
+    let gone = bans.insert(ban, at: step.now)
+    step.keep(gone.map { .forgetAddressBan($0.subject) } + [.addressBan(ban)])
   }
 
   /// A user is banned anew, until another time: the address that they were banned with before is not kept out for longer.
   static func shorten(
-    of user: String, in room: String, to end: Int64?, _ core: inout ConferenceCore, _ step: inout Step
+    of user: String, in room: String, to end: Int64?, _ bans: inout AddressBanTable, _ step: inout Step
   ) {
     guard let end else { return }
-    let sooner = core.rooms.addressBans.shorten(of: user, in: room, to: end, at: step.now)
-    write(sooner.map { .addressBan($0) }, &core, &step)
+    let sooner = bans.shorten(of: user, in: room, to: end, at: step.now)
+    step.keep(sooner.map { .addressBan($0) })
   }
 
   // MARK: - Operators
@@ -81,10 +81,10 @@ enum AddressBanning {
   /// Bans an address or a network, of IPv6 as it is counted everywhere.
   /// - Throws: −32602 for what is not to be banned, a time that is over or too far, or no room's name; 1010 where no more can be kept.
   static func ban(
-    _ address: AddressRange, room: String?, until: Int64?, _ core: inout ConferenceCore, _ step: inout Step
+    _ address: AddressRange, room: String?, until: Int64?, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> KeptAddressBan {
     let counted = counted(address)
-    try check(counted, core.rules)
+    try check(counted, rooms.rules)
     if let room, !ProtocolLimits.isName(room) || CallRoom.isName(room) {
       throw .parameter("room", expected: "the name of a room that is no call's")
     }
@@ -95,8 +95,8 @@ enum AddressBanning {
     }
     let subject = KeptAddressBan.Subject(room: room, address: counted, user: nil)
     let ban = KeptAddressBan(subject, until: end, by: nil)
-    try core.rooms.addressBans.checkSpace(for: ban, at: wall)
-    keep(ban, &core, &step)
+    try rooms.addressBans.checkSpace(for: ban, at: wall)
+    keep(ban, &rooms.addressBans, &step)
     step.log("address_banned", ["address": counted.description, "room": room ?? "", "until": "\(end)"])
     return ban
   }
@@ -104,15 +104,15 @@ enum AddressBanning {
   /// Bans the address that somebody is in a room from. They stay.
   /// - Throws: 3008 for who is not there, −32602 and 1010 as above.
   static func ban(
-    addressOf user: String, in key: RoomKey, until: Int64?, _ core: inout ConferenceCore, _ step: inout Step
+    addressOf user: String, in key: RoomKey, until: Int64?, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> KeptAddressBan {
-    guard let seat = core.rooms.table.seat(ofUser: user, in: key) else {
+    guard let seat = rooms.table.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
-    guard let address = core.rules.bannable(seat.member.identity.network) else {
+    guard let address = rooms.rules.bannable(seat.member.identity.network) else {
       throw .parameter("user", expected: "one whose address is known, and neither this machine's nor a proxy's")
     }
-    return try ban(address, room: core.rooms.table.name(of: key), until: until, &core, &step)
+    return try ban(address, room: rooms.table.name(of: key), until: until, &rooms, &step)
   }
 
   /// What hosts of one IPv6 network are banned as.
@@ -138,14 +138,14 @@ enum AddressBanning {
   /// Takes back the bans of an address, of a room or of all rooms and each. Moderators' are among them.
   /// - Throws: 3008 where there is none.
   static func lift(
-    _ address: AddressRange, room: String?, _ core: inout ConferenceCore, _ step: inout Step
+    _ address: AddressRange, room: String?, _ bans: inout AddressBanTable, _ step: inout Step
   ) throws(ErrorObject) -> Int {
     let counted = counted(address)
-    let gone = core.rooms.addressBans.remove {
+    let gone = bans.remove {
       $0.subject.address == counted && (room == nil || $0.subject.room == room)
     }
     guard !gone.isEmpty else { throw ErrorObject(.userNotFound, "This address is not banned.") }
-    forget(gone, &core, &step)
+    forget(gone, &step)
     step.log(
       "address_ban_lifted",
       ["address": counted.description, "room": room ?? "", "count": "\(gone.count)"])
@@ -155,22 +155,17 @@ enum AddressBanning {
   // MARK: - The end
 
   /// A user is let in again, and so is the address that they were banned with.
-  static func lift(of user: String, in room: String, _ core: inout ConferenceCore, _ step: inout Step) {
-    let gone = core.rooms.addressBans.remove { $0.subject.user == user && $0.subject.room == room }
-    forget(gone, &core, &step)
+  static func lift(of user: String, in room: String, _ bans: inout AddressBanTable, _ step: inout Step) {
+    let gone = bans.remove { $0.subject.user == user && $0.subject.room == room }
+    forget(gone, &step)
   }
 
   /// Those whose time has come are kept nowhere any more.
-  static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
-    forget(core.rooms.addressBans.removeDue(at: step.now.instant), &core, &step)
+  static func endDue(_ bans: inout AddressBanTable, _ step: inout Step) {
+    forget(bans.removeDue(at: step.now.instant), &step)
   }
 
-  static func forget(_ bans: [KeptAddressBan], _ core: inout ConferenceCore, _ step: inout Step) {
-    write(bans.map { .forgetAddressBan($0.subject) }, &core, &step)
-  }
-
-  private static func write(_ changes: [StoreChange], _ core: inout ConferenceCore, _ step: inout Step) {
-    guard core.rules.storesRecords, !changes.isEmpty else { return }
-    core.storing.write(changes, &step)
+  static func forget(_ bans: [KeptAddressBan], _ step: inout Step) {
+    step.keep(bans.map { .forgetAddressBan($0.subject) })
   }
 }

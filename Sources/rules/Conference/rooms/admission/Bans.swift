@@ -136,22 +136,22 @@ enum Banning {
   /// An operator takes one back. The room need not be there: its bans outlive it.
   /// - Throws: 3008 where there is none.
   static func lift(
-    _ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step
+    _ user: String, _ room: String, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
-    guard core.rooms.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil else {
+    guard rooms.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil else {
       throw ErrorObject(.userNotFound, "This user is not banned from the room.")
     }
-    forget(user, room, &core, &step)
+    forget(user, room, &rooms, &step)
     step.log("ban_lifted", ["room": room, "user": user])
-    guard let key = core.rooms.table[named: room] else { return }
+    guard let key = rooms.table[named: room] else { return }
     let moderated = RoomModerated(room: room, by: nil, action: .unban, user: user)
-    core.rooms.broadcast(.roomModerated(moderated), in: key, &step)
+    step.tell(.roomModerated(moderated), in: key, of: rooms.table)
   }
 
   /// On disk too, and with the address; nothing where there was none.
-  static func forget(_ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step) {
-    AddressBanning.lift(of: user, in: room, &core, &step)
-    guard let ban = core.rooms.bans.remove(user, in: room), core.rules.storesRecords else { return }
-    core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step)
+  static func forget(_ user: String, _ room: String, _ rooms: inout Rooms, _ step: inout Step) {
+    AddressBanning.lift(of: user, in: room, &rooms.addressBans, &step)
+    guard let ban = rooms.bans.remove(user, in: room) else { return }
+    step.keep([.forgetBan(room: ban.room, user: ban.user)])
   }
 }

@@ -111,40 +111,40 @@ enum Doors {
       try rooms.knocks.take(session.identity, at: step.now.instant)
     }
     lobby.knock(Lobby.Knocker(session, displayName: name))
-    if rooms.table.stays[session.session]?.knocksAt != room.name { leaveLobby(session.session, &rooms, &step) }
+    if rooms.table.stays[session.session]?.knocksAt != room.name { leaveLobby(session.session, &rooms.table, &step) }
     rooms.table.update(key) { $0.moderation.lobby = lobby }
     rooms.table.setKnocking(at: room.name, session.session)
     if isNews {
       step.log("knock", ["room": room.name, "user": session.user])
       tellModerators(
-        .roomKnock(RoomKnock(room: room.name, user: session.user, displayName: name)), in: key, &rooms, &step)
+        .roomKnock(RoomKnock(room: room.name, user: session.user, displayName: name)), in: key, rooms.table, &step)
     }
     throw ErrorObject(.inLobby)
   }
 
   /// A session waits at no door any more: it is over, or waits at another.
-  static func leaveLobby(_ id: SessionID, _ rooms: inout Rooms, _ step: inout Step) {
-    guard let name = rooms.table.stays[id]?.knocksAt else { return }
-    rooms.table.setKnocking(at: nil, id)
-    guard let key = rooms.table[named: name] else { return }
+  static func leaveLobby(_ id: SessionID, _ table: inout RoomTable, _ step: inout Step) {
+    guard let name = table.stays[id]?.knocksAt else { return }
+    table.setKnocking(at: nil, id)
+    guard let key = table[named: name] else { return }
     var knocker: Lobby.Knocker?
-    rooms.table.update(key) { knocker = $0.moderation.lobby.leave(id) }
+    table.update(key) { knocker = $0.moderation.lobby.leave(id) }
     guard let knocker else { return }
     let knock = RoomKnock(room: name, user: knocker.user, displayName: knocker.displayName, gone: true)
-    tellModerators(.roomKnock(knock), in: key, &rooms, &step)
+    tellModerators(.roomKnock(knock), in: key, table, &step)
   }
 
   /// A session waits at no door that it may not go through any more, and who was let in by name is not, unless another of their
   /// sessions may come.
   static func leaveForbidden(
-    _ session: MemberFacts, allOfUser sessions: [MemberFacts], _ rooms: inout Rooms, _ step: inout Step
+    _ session: MemberFacts, allOfUser sessions: [MemberFacts], _ table: inout RoomTable, _ step: inout Step
   ) {
-    if let name = rooms.table.stays[session.session]?.knocksAt, !session.mayBeIn(name) {
-      leaveLobby(session.session, &rooms, &step)
+    if let name = table.stays[session.session]?.knocksAt, !session.mayBeIn(name) {
+      leaveLobby(session.session, &table, &step)
     }
-    let admitted = rooms.table.all.filter { $0.value.moderation.lobby.isAdmitted(session.user) == true }
+    let admitted = table.all.filter { $0.value.moderation.lobby.isAdmitted(session.user) == true }
     for (key, room) in admitted where !sessions.contains(where: { $0.mayBeIn(room.name) }) {
-      rooms.table.update(key) { $0.moderation.lobby.forget(session.user) }
+      table.update(key) { $0.moderation.lobby.forget(session.user) }
     }
   }
 
@@ -152,49 +152,49 @@ enum Doors {
 
   /// Changes the door. Whoever waits hears of it, as they may try again, or need not. A lobby that is set again admits anew.
   static func set(
-    _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ rooms: inout Rooms, _ step: inout Step
+    _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ table: inout RoomTable, _ step: inout Step
   ) {
-    guard let room = rooms.table[key] else { return }
-    guard room.moderation.door != door else { return rooms.table.update(key) { $0.moderation.lobby.forgetDecisions() } }
-    dismiss(room.moderation.lobby, moderated, &rooms, &step)
-    rooms.table.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
+    guard let room = table[key] else { return }
+    guard room.moderation.door != door else { return table.update(key) { $0.moderation.lobby.forgetDecisions() } }
+    dismiss(room.moderation.lobby, moderated, &table, &step)
+    table.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
   }
 
   /// The lobby is no more.
   static func dismiss(
-    _ lobby: Lobby, _ moderated: RoomModerated, _ rooms: inout Rooms, _ step: inout Step
+    _ lobby: Lobby, _ moderated: RoomModerated, _ table: inout RoomTable, _ step: inout Step
   ) {
-    for knocker in lobby.waiting { rooms.table.setKnocking(at: nil, knocker.session) }
+    for knocker in lobby.waiting { table.setKnocking(at: nil, knocker.session) }
     step.tell(.roomModerated(moderated), to: lobby.waiting.map(\.session))
   }
 
   /// Tells those in a room who moderate it.
   static func tellModerators(
-    _ event: Event, in key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
+    _ event: Event, in key: RoomKey, _ table: RoomTable, _ step: inout Step
   ) {
-    let moderators = rooms.table.members(of: key).filter { rooms.role(of: $0) == .moderator }
+    let moderators = table.members(of: key).filter { Access.role(of: $0, table) == .moderator }
     step.tell(event, to: moderators.map(\.session))
   }
 
   /// A meeting is over, or its room has been empty for long enough: who was admitted to it is not admitted to the next.
-  static func endAdmissions(_ key: RoomKey, _ rooms: inout Rooms) {
-    rooms.table.update(key) { $0.moderation.lobby.forgetDecisions() }
+  static func endAdmissions(_ key: RoomKey, _ table: inout RoomTable) {
+    table.update(key) { $0.moderation.lobby.forgetDecisions() }
   }
 
   /// The last one has left. Who loads a page anew is back in a moment.
-  static func limitAdmissions(_ key: RoomKey, _ rooms: inout Rooms, _ now: Instant) {
-    guard rooms.table[key]?.moderation.lobby.hasDecided == true else { return }
-    rooms.table.setEmpty(key, until: now + rooms.rules.resumeGrace)
+  static func limitAdmissions(_ key: RoomKey, until end: Instant, _ table: inout RoomTable) {
+    guard table[key]?.moderation.lobby.hasDecided == true else { return }
+    table.setEmpty(key, until: end)
   }
 
   // MARK: - What operators do to it
 
   /// Lets nobody more in. Those who are there hear of it.
-  static func lock(_ key: RoomKey, _ core: inout ConferenceCore, _ step: inout Step) {
-    core.rooms.table.update(key) { $0.isLocked = true }
-    keep(key, &core, &step)
-    tell(.lock, key, &core.rooms, &step)
-    step.log("room_locked", ["room": core.rooms.table.name(of: key)])
+  static func lock(_ key: RoomKey, _ table: inout RoomTable, _ step: inout Step) {
+    table.update(key) { $0.isLocked = true }
+    keep(key, table, &step)
+    tell(.lock, key, table, &step)
+    step.log("room_locked", ["room": table.name(of: key)])
   }
 
   /// Lets people in again, whoever has locked the room or opened a lobby.
@@ -208,15 +208,15 @@ enum Doors {
       // Nobody has come back to it since a restart, as nobody is let in.
       bars = try checkBars(door)
       core.storing.putRestoredDoor(door.opened)
-      core.storing.write([door.opened.isUsual ? .forgetDoor(door.room) : .door(door.opened)], &step)
+      step.keep([door.opened.isUsual ? .forgetDoor(door.room) : .door(door.opened)])
     } else {
       let key = try core.rooms.table.listedRoom(name)
       guard let room = core.rooms.table[key] else { throw ErrorObject(.roomNotFound) }
       bars = try checkBars(KeptDoor(room))
-      set(.open, of: key, RoomModerated(room: name, by: nil, action: .unlock), &core.rooms, &step)
+      set(.open, of: key, RoomModerated(room: name, by: nil, action: .unlock), &core.rooms.table, &step)
       core.rooms.table.update(key) { $0.isLocked = false }
-      keep(key, &core, &step)
-      tell(.unlock, key, &core.rooms, &step)
+      keep(key, core.rooms.table, &step)
+      tell(.unlock, key, core.rooms.table, &step)
     }
     step.log("room_unlocked", ["room": name, "lifted": bars.map(\.rawValue).joined(separator: " ")])
     return bars
@@ -230,38 +230,37 @@ enum Doors {
   }
 
   private static func tell(
-    _ action: ModerationAction, _ key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
+    _ action: ModerationAction, _ key: RoomKey, _ table: RoomTable, _ step: inout Step
   ) {
-    let moderated = RoomModerated(room: rooms.table.name(of: key), by: nil, action: action)
-    rooms.broadcast(.roomModerated(moderated), in: key, &step)
+    let moderated = RoomModerated(room: table.name(of: key), by: nil, action: action)
+    step.tell(.roomModerated(moderated), in: key, of: table)
   }
 
   /// A moderator has opened the door, and an operator's lock holds all the same: everybody hears that, too.
-  static func tellOperatorsLock(_ key: RoomKey, _ rooms: inout Rooms, _ step: inout Step) {
-    guard let room = rooms.table[key], room.isLocked, room.moderation.door != .locked else { return }
-    tell(.lock, key, &rooms, &step)
+  static func tellOperatorsLock(_ key: RoomKey, _ table: RoomTable, _ step: inout Step) {
+    guard let room = table[key], room.isLocked, room.moderation.door != .locked else { return }
+    tell(.lock, key, table, &step)
   }
 
   // MARK: - Keeping
 
   /// Keeps a room's door as it is now.
-  static func keep(_ key: RoomKey, _ core: inout ConferenceCore, _ step: inout Step) {
-    guard core.rules.storesRecords, let room = core.rooms.table[key] else { return }
+  static func keep(_ key: RoomKey, _ table: RoomTable, _ step: inout Step) {
+    guard let room = table[key] else { return }
     let door = KeptDoor(room)
-    core.storing.write([door.isUsual ? .forgetDoor(room.name) : .door(door)], &step)
+    step.keep([door.isUsual ? .forgetDoor(room.name) : .door(door)])
   }
 
   /// A room that is not configured is gone, and its door with it.
-  static func forget(_ room: Room, _ core: inout ConferenceCore, _ step: inout Step) {
+  static func forget(_ room: Room, _ table: inout RoomTable, _ step: inout Step) {
     let moderated = RoomModerated(room: room.name, by: nil, action: .unlock)
-    dismiss(room.moderation.lobby, moderated, &core.rooms, &step)
-    guard core.rules.storesRecords, !KeptDoor(room).isUsual else { return }
-    core.storing.write([.forgetDoor(room.name)], &step)
+    dismiss(room.moderation.lobby, moderated, &table, &step)
+    if !KeptDoor(room).isUsual { step.keep([.forgetDoor(room.name)]) }
   }
 
   /// Gives a room the door that it had before a restart.
-  static func adopt(_ door: KeptDoor, _ key: RoomKey, _ rooms: inout Rooms) {
-    rooms.table.update(key) {
+  static func adopt(_ door: KeptDoor, _ key: RoomKey, _ table: inout RoomTable) {
+    table.update(key) {
       $0.isLocked = door.isLockedByOperator
       ($0.moderation.door, $0.moderation.isChatDisabled) = (door.door, door.isChatDisabled)
     }

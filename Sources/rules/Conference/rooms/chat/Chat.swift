@@ -124,9 +124,9 @@ extension Rooms {
   mutating func sendChat(
     _ params: ChatSendParams, _ key: RequestKey, _ storing: inout Storing, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    let seat = try seat(of: key.session, inRoom: params.room)
-    try checkChat(seat)
-    try Access.checkChatOpen(seat, self)
+    let seat = try table.seat(of: key.session, inRoom: params.room)
+    try Access.checkChat(seat, table)
+    try Access.checkChatOpen(seat, table)
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
     switch table[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
@@ -166,7 +166,7 @@ extension Rooms {
   }
 
   /// Sends a message and returns how many got it at once.
-  private mutating func deliver(_ message: Message, from seat: Seat, _ step: inout Step) -> Int {
+  private func deliver(_ message: Message, from seat: Seat, _ step: inout Step) -> Int {
     let to = message.to.map(Set.init)
     let receivers = table.members(of: seat.room).filter {
       $0.id != seat.id && to?.contains($0.user) ?? true
@@ -178,7 +178,7 @@ extension Rooms {
   /// A page of what was said before.
   /// - Throws: 2005 outside the room, −32602 for a `before` that is no message.
   func chatHistory(_ params: ChatHistoryParams, _ session: SessionID) throws(ErrorObject) -> ChatHistoryResult {
-    let seat = try seat(of: session, inRoom: params.room)
+    let seat = try table.seat(of: session, inRoom: params.room)
     var before = UInt64.max
     if let name = params.before {
       guard let number = wireNumber(name, prefix: "m") else { throw .parameter("before", expected: "a msgId") }

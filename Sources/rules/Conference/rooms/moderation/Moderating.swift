@@ -35,9 +35,9 @@ enum Moderating {
   static func perform(
     _ params: ModerateParams, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    try Access.checkModerated(params.room, from: key.session, core.rooms)
-    let seat = try core.rooms.seat(of: key.session, inRoom: params.room)
-    try Access.checkModerate(seat, core.rooms)
+    try Access.checkModerated(params.room, from: key.session, core.rooms.table)
+    let seat = try core.rooms.table.seat(of: key.session, inRoom: params.room)
+    try Access.checkModerate(seat, core.rooms.table)
     if let wait = core.rooms.moderations.take(ClaimedUser(seat.member.identity), at: step.now.instant) {
       throw .tooOften("moderating", wait)
     }
@@ -65,14 +65,14 @@ enum Moderating {
     case .media: try RoomMedia.checkModerator(params.media ?? .video, order.room)
     case .mute, .stopVideo:
       if params.hold == nil { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, rooms)
+      try Access.checkRank(of: order.seat, over: order.target, rooms.table)
       try order.room.moderation.checkSpace(holding: params.user, order.kind, params.hold)
     case .kick:
       if !order.isInCall { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, rooms)
-      try Access.checkRank(of: order.seat, overAbsent: params.user, in: order.room, rooms)
+      try Access.checkRank(of: order.seat, over: order.target, rooms.table)
+      try Access.checkRank(of: order.seat, overAbsent: params.user, in: order.room, rooms.table)
     case .ban:
-      try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, rooms)
+      try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, rooms.table)
       if let until = params.until, until <= now.wallMilliseconds {
         throw .parameter("until", expected: "a time to come, in milliseconds since 1970")
       }
@@ -82,7 +82,7 @@ enum Moderating {
     case .role:
       let role = params.role ?? .participant
       if role != .participant { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, rooms)
+      try Access.checkRank(of: order.seat, over: order.target, rooms.table)
       try order.room.moderation.checkSpace(forRoleOf: params.user ?? "", role)
     }
   }
@@ -102,60 +102,63 @@ enum Moderating {
     case .kick: putOut(order, &core, &step)
     case .ban: ban(order, &core, &step)
     case .unban:
-      Banning.forget(order.params.user ?? "", order.room.name, &core, &step)
-      tell(order, &core.rooms, &step)
+      Banning.forget(order.params.user ?? "", order.room.name, &core.rooms, &step)
+      tell(order, core.rooms, &step)
     case .lock: setDoor(.locked, order, &core, &step)
     case .unlock: setDoor(.open, order, &core, &step)
     case .lobby: setDoor(.lobby, order, &core, &step)
-    case .admit, .deny: decide(order, &core.rooms, &step)
+    case .admit, .deny: decide(order, &core.rooms.table, &step)
     case .role: setRole(order, &core.rooms, &step)
     case .disableChat, .enableChat:
       core.rooms.table.update(order.key) { $0.moderation.isChatDisabled = order.params.action == .disableChat }
-      Doors.keep(order.key, &core, &step)
-      tell(order, &core.rooms, &step)
+      Doors.keep(order.key, core.rooms.table, &step)
+      tell(order, core.rooms, &step)
     case .lowerHand: lowerHands(order, &core.rooms, &step)
     case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &core.rooms, &step)
     case .end:
-      tell(order, &core.rooms, &step)
-      guard order.room.isOfCall else { return _ = core.close(order.key, &step) }
+      tell(order, core.rooms, &step)
+      guard order.room.isOfCall else {
+        _ = core.close(order.key, &step)
+        return
+      }
       let ended = try? core.calls.end(CallRoom.callId(order.room.name), by: order.seat.user, at: step.now)
       core.carry(ended ?? [], &step)
     }
   }
 
   /// Everybody in the room hears of it.
-  private static func tell(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
-    rooms.broadcast(.roomModerated(order.event), in: order.key, &step)
+  private static func tell(_ order: Order, _ rooms: Rooms, _ step: inout Step) {
+    step.tell(.roomModerated(order.event), in: order.key, of: rooms.table)
   }
 
   /// Whom it is about: the one who is named, else all but those who moderate.
   private static func those(_ order: Order, _ rooms: Rooms) -> [Seat] {
     if order.params.user != nil { return order.target.map { [$0] } ?? [] }
-    return rooms.table.members(of: order.key).filter { rooms.role(of: $0) != .moderator }
+    return rooms.table.members(of: order.key).filter { Access.role(of: $0, rooms.table) != .moderator }
   }
 
-  private static func hold(_ order: Order, _ rooms: inout Rooms) {
+  private static func hold(_ order: Order, _ table: inout RoomTable) {
     guard let isHeld = order.params.hold else { return }
-    rooms.table.update(order.key) { $0.moderation.hold(order.params.user, order.kind, isHeld) }
+    table.update(order.key) { $0.moderation.hold(order.params.user, order.kind, isHeld) }
   }
 
   /// Who may unmute again is not unmuted: that is theirs to do.
   private static func mute(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
-    hold(order, &rooms)
-    tell(order, &rooms, &step)
+    hold(order, &rooms.table)
+    tell(order, rooms, &step)
     guard order.params.hold != false else { return }
     for seat in those(order, rooms) {
-      for track in rooms.table.tracks(of: seat.id) where track.wire.kind == order.kind && !track.wire.muted {
-        Publishing.setMuted(true, track, exceptFor: nil, &rooms, &step)
+      for track in rooms.media.tracks(of: seat.id) where track.wire.kind == order.kind && !track.wire.muted {
+        Publishing.setMuted(true, track, exceptFor: nil, &rooms.media, rooms.table, &step)
       }
     }
   }
 
   private static func stopVideo(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
-    hold(order, &rooms)
-    tell(order, &rooms, &step)
+    hold(order, &rooms.table)
+    tell(order, rooms, &step)
     guard order.params.hold != false else { return }
-    for seat in those(order, rooms) { RoomMedia.endVideo(of: seat, &rooms, &step) }
+    for seat in those(order, rooms) { RoomMedia.endVideo(of: seat, &rooms.media, rooms.table, &step) }
   }
 
   private static func addressBan(
@@ -168,17 +171,15 @@ enum Moderating {
 
   private static func ban(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     let user = order.params.user ?? ""
-    AddressBanning.shorten(of: user, in: order.room.name, to: order.params.until, &core, &step)
+    AddressBanning.shorten(of: user, in: order.room.name, to: order.params.until, &core.rooms.addressBans, &step)
     if order.params.address == true, let ban = try? addressBan(order, core.rooms, step.now) {
-      AddressBanning.keep(ban, &core, &step)
+      AddressBanning.keep(ban, &core.rooms.addressBans, &step)
     }
     let ban = KeptBan(room: order.room.name, user: user, until: order.params.until, by: order.seat.user)
     let gone = core.rooms.bans.insert(ban, at: step.now.wallMilliseconds)
-    if core.rules.storesRecords {
-      core.storing.write(gone.map { .forgetBan(room: $0.room, user: $0.user) } + [.ban(ban)], &step)
-    }
+    step.keep(gone.map { .forgetBan(room: $0.room, user: $0.user) } + [.ban(ban)])
     let waiting = order.room.moderation.lobby.waiting.filter { $0.user == user }
-    for knocker in waiting { Doors.leaveLobby(knocker.session, &core.rooms, &step) }
+    for knocker in waiting { Doors.leaveLobby(knocker.session, &core.rooms.table, &step) }
     step.tell(.roomModerated(order.event), to: waiting.map(\.session))
     putOut(order, &core, &step)
   }
@@ -186,7 +187,7 @@ enum Moderating {
   /// Also of somebody who is not there: their role and admission go.
   private static func putOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     Eviction.forget(order.params.user ?? "", in: order.key, &core)
-    tell(order, &core.rooms, &step)
+    tell(order, core.rooms, &step)
     guard order.room.isOfCall else {
       if let target = order.target { Eviction.putOut(target, &core, &step) }
       return
@@ -197,28 +198,28 @@ enum Moderating {
   }
 
   private static func setDoor(_ door: Door, _ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
-    Doors.set(door, of: order.key, order.event, &core.rooms, &step)
-    Doors.keep(order.key, &core, &step)
-    tell(order, &core.rooms, &step)
-    Doors.tellOperatorsLock(order.key, &core.rooms, &step)
+    Doors.set(door, of: order.key, order.event, &core.rooms.table, &step)
+    Doors.keep(order.key, core.rooms.table, &step)
+    tell(order, core.rooms, &step)
+    Doors.tellOperatorsLock(order.key, core.rooms.table, &step)
   }
 
   /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named. Who is in the
   /// room by the grant needs no admission, and has none left when the grant is gone.
-  private static func decide(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
+  private static func decide(_ order: Order, _ table: inout RoomTable, _ step: inout Step) {
     let isAdmitted = order.params.action == .admit
     let waiting = order.room.moderation.lobby.waiting
-    if let target = order.target, Access.moderatesByGrant(target, rooms) { return }
+    if let target = order.target, Access.moderatesByGrant(target, table) { return }
     let users = order.params.user.map { [$0] } ?? waiting.map(\.user)
     for user in users {
-      rooms.table.update(order.key) { $0.moderation.lobby.decide(user, isAdmitted: isAdmitted) }
+      table.update(order.key) { $0.moderation.lobby.decide(user, isAdmitted: isAdmitted) }
       var event = order.event
       event.user = user
       for knocker in waiting where knocker.user == user {
-        rooms.table.setKnocking(at: nil, knocker.session)
+        table.setKnocking(at: nil, knocker.session)
         step.tell(.roomModerated(event), to: knocker.session)
       }
-      Doors.tellModerators(.roomModerated(event), in: order.key, &rooms, &step)
+      Doors.tellModerators(.roomModerated(event), in: order.key, table, &step)
     }
   }
 
@@ -226,11 +227,11 @@ enum Moderating {
   /// it would outlive the grant.
   private static func setRole(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
     let role = order.params.role ?? .participant
-    if role != .participant, let target = order.target, Access.moderatesByGrant(target, rooms) {
+    if role != .participant, let target = order.target, Access.moderatesByGrant(target, rooms.table) {
       return lowerHand(of: target, &rooms, &step)
     }
     rooms.table.update(order.key) { $0.moderation.setRole(role, of: order.params.user ?? "") }
-    tell(order, &rooms, &step)
+    tell(order, rooms, &step)
     guard let target = order.target else { return }
     if role != .participant { rooms.table.update(target.id) { $0.handRaisedAt = nil } }
     roleChanged(of: target, &rooms, &step)
@@ -239,18 +240,20 @@ enum Moderating {
   /// Others see who somebody is now, and in a call they themselves: joining it again would be no question. What a role kept them from
   /// holds from now on: a place to publish goes, and so does sound that all others may not make.
   static func roleChanged(of seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
-    rooms.grantReplacesRole(of: seat)
-    let role = rooms.role(of: seat)
-    if role == nil, rooms.table[seat.room]?.rules.publishers != nil { Places.clear(seat, &rooms, &step) }
-    for track in rooms.table.tracks(of: seat.id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, rooms)
-    {
-      Publishing.setMuted(true, track, exceptFor: nil, &rooms, &step)
+    rooms.table.grantReplacesRole(of: seat)
+    let role = Access.role(of: seat, rooms.table)
+    if role == nil, rooms.table[seat.room]?.rules.publishers != nil {
+      Places.clear(seat, &rooms.media, rooms.table, &step)
     }
-    rooms.announce(seat.id, toAll: rooms.isInCall(seat), &step)
+    for track in rooms.media.tracks(of: seat.id)
+    where !track.wire.muted && Access.isHeld(seat, track.wire.kind, rooms.table) {
+      Publishing.setMuted(true, track, exceptFor: nil, &rooms.media, rooms.table, &step)
+    }
+    rooms.announce(seat.id, toAll: rooms.table.isInCall(seat), &step)
   }
 
   private static func lowerHands(_ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
-    tell(order, &rooms, &step)
+    tell(order, rooms, &step)
     let seats = order.params.user == nil ? rooms.table.members(of: order.key) : order.target.map { [$0] } ?? []
     for seat in seats { lowerHand(of: seat, &rooms, &step) }
   }
@@ -258,7 +261,7 @@ enum Moderating {
   private static func lowerHand(of seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
     guard seat.handRaisedAt != nil else { return }
     rooms.table.update(seat.id) { $0.handRaisedAt = nil }
-    rooms.announce(seat.id, toAll: rooms.isInCall(seat), &step)
+    rooms.announce(seat.id, toAll: rooms.table.isInCall(seat), &step)
   }
 
   // MARK: - Hands
@@ -268,7 +271,7 @@ enum Moderating {
   static func raiseHand(
     _ params: RaiseHandParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let seat = try rooms.seat(of: session, inRoom: params.room)
+    let seat = try rooms.table.seat(of: session, inRoom: params.room)
     guard (seat.handRaisedAt != nil) != params.raised else { return .empty }
     // Others hear of it, as of a message of the chat.
     try rooms.chats.take(of: seat.member.identity, "raising your hand", at: step.now.instant)

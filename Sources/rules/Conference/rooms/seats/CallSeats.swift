@@ -28,7 +28,7 @@ extension ConferenceCore {
   mutating func sit(
     _ id: SessionID, in call: CallID, _ media: MediaClass, _ wish: SeatWish, _ step: inout Step
   ) {
-    if let seat = rooms.table.seat(of: id) { leave(seat.id, .left, &step) }
+    if let seat = rooms.table.currentSeat(of: id) { leave(seat.id, .left, &step) }
     guard let session = sessions.table.facts(of: id) else { return }
     let name = CallRoom.name(call.text)
     let room = rooms.table[named: name] ?? addRoom(name: name, rules: rules.callRoom, isNamed: false, &step)
@@ -41,7 +41,7 @@ extension ConferenceCore {
 
   /// Takes a seat away; who did not ask for that themselves is told.
   mutating func unseat(_ id: SessionID, _ reason: LeaveReason, isActing: Bool, _ step: inout Step) {
-    guard let seat = rooms.currentSeat(of: id), rooms.isInCall(seat) else { return }
+    guard let seat = rooms.table.currentSeat(of: id), rooms.table.isInCall(seat) else { return }
     let room = rooms.table.name(of: seat.room)
     leave(seat.id, reason, &step)
     if isActing { return }
@@ -50,11 +50,11 @@ extension ConferenceCore {
   }
 
   mutating func moveSeat(from old: SessionID, to new: SessionID, _ wish: SeatWish, _ step: inout Step) {
-    if let seat = rooms.table.seat(of: new) { leave(seat.id, .left, &step) }
-    guard let seat = rooms.table.seat(of: old), let session = sessions.table.facts(of: new) else { return }
+    if let seat = rooms.table.currentSeat(of: new) { leave(seat.id, .left, &step) }
+    guard let seat = rooms.table.currentSeat(of: old), let session = sessions.table.facts(of: new) else { return }
     var params = RoomJoinParams(
       room: "", displayName: seat.displayName, metadata: wish.metadata, autoSubscribe: wish.autoSubscribe)
-    (params.displayName, params.metadata) = Renewals.taken(seat, by: session, params, rooms)
+    (params.displayName, params.metadata) = Renewals.taken(seat, by: session, params, rooms.table)
     move(seat, to: session, params, &step)
   }
 
@@ -69,7 +69,7 @@ extension ConferenceCore {
   mutating func vacate(_ id: SessionID, _ step: inout Step) {
     // The seat goes first: those who give it up themselves need not be told that it is gone.
     let effects = calls.leave(id.device, at: step.now)
-    if let seat = rooms.table.seat(of: id) { leave(seat.id, .left, &step) }
+    if let seat = rooms.table.currentSeat(of: id) { leave(seat.id, .left, &step) }
     carry(effects, &step)
   }
 
@@ -110,7 +110,7 @@ extension RoomClosedReason {
 extension Rooms {
   /// Accepting or joining once more, on the device that has the seat, changes what was said of it.
   mutating func renewSeat(of id: SessionID, _ wish: SeatWish, _ step: inout Step) {
-    guard let seat = currentSeat(of: id), isInCall(seat) else { return }
+    guard let seat = table.currentSeat(of: id), table.isInCall(seat) else { return }
     renew(seat.id, displayName: seat.displayName, wish.metadata, wish.autoSubscribe, &step)
   }
 }

@@ -41,7 +41,7 @@ extension ConferenceCore {
     }
     try Doors.checkBan(session, in: params.room, rooms, step.now)
     let existing = rooms.table[named: params.room]
-    if let existing, let seat = rooms.currentSeat(of: id), seat.room == existing {
+    if let existing, let seat = rooms.table.currentSeat(of: id), seat.room == existing {
       return try rejoin(params, seat, &step)
     }
     guard !isDraining else { throw ErrorObject(.draining) }
@@ -55,7 +55,7 @@ extension ConferenceCore {
       try Doors.checkRestored(storing.restoredDoors[params.room], session)
     }
     try admit(params, session, to: existing, roomRules)
-    if rooms.table.stays[id]?.knocksAt == params.room { Doors.leaveLobby(id, &rooms, &step) }
+    if rooms.table.stays[id]?.knocksAt == params.room { Doors.leaveLobby(id, &rooms.table, &step) }
     vacate(id, &step)
     let room = existing ?? addRoom(name: params.room, rules: roomRules, isNamed: false, &step)
     if session.mayDecideMedia(of: params.room) { RoomMedia.decide(params.media ?? .video, of: room, &rooms, &step) }
@@ -88,7 +88,7 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> SeatID {
     if let name = params.displayName { try rooms.table.checkName(name, in: seat.room, except: seat.id) }
     let name = params.displayName ?? seat.displayName
-    try Renewals.take(seat, displayName: name, params.metadata, &rooms, at: step.now.instant)
+    try Renewals.take(seat, displayName: name, params.metadata, &rooms.chats, rooms.table, at: step.now.instant)
     rooms.renew(seat.id, displayName: name, params.metadata, params.autoSubscribe, &step)
     return seat.id
   }
@@ -99,7 +99,7 @@ extension ConferenceCore {
     _ step: inout Step
   ) throws(ErrorObject) -> SeatID? {
     // A place beside the seats is no way to one of them.
-    guard params.takeover == true, old.isPlayer == session.isPlayer(in: old.room, rooms) else {
+    guard params.takeover == true, old.isPlayer == session.isPlayer(in: old.room, rooms.table) else {
       throw ErrorObject(.alreadyJoined)
     }
     if !old.member.mayBeReplaced(by: session.identity, token: params.resumeToken) {
@@ -114,7 +114,7 @@ extension ConferenceCore {
       guard isAdmitted == true else { return nil }
     }
     var params = params
-    (params.displayName, params.metadata) = Renewals.taken(old, by: session, params, rooms)
+    (params.displayName, params.metadata) = Renewals.taken(old, by: session, params, rooms.table)
     try rooms.table.checkName(params.displayName ?? old.displayName, in: old.room, except: old.id)
     vacate(session.session, &step)
     Places.keep(old.id, &rooms, &step)
@@ -135,7 +135,7 @@ extension ConferenceCore {
 
   /// Leaves the named room; not being in it is no error. A call's room is left by hanging up.
   mutating func leave(_ params: RoomParams, _ key: RequestKey, _ step: inout Step) throws(ErrorObject) -> Reply? {
-    guard let seat = try? rooms.seat(of: key.session, inRoom: params.room) else { return .empty }
+    guard let seat = try? rooms.table.seat(of: key.session, inRoom: params.room) else { return .empty }
     if CallRoom.isName(params.room) {
       try hangUp(key, room: params.room, &step)
       return nil
@@ -151,7 +151,7 @@ extension ConferenceCore {
       room: rooms.table.name(of: seat.room), participantId: "\(seat.participant)", user: seat.user, reason: reason)
     free(seat, reason, &step)
     rooms.table.freePlace(of: seat)
-    rooms.broadcast(.participantLeft(left), in: seat.room, &step)
+    step.tell(.participantLeft(left), in: seat.room, of: rooms.table)
     if rooms.table[seat.room]?.members.isEmpty == true { emptied(seat.room, &step) }
   }
 
@@ -198,7 +198,7 @@ extension ConferenceCore {
 
   /// Gives a room what was said in it before a restart, and its door.
   mutating func adoptRestored(_ key: RoomKey, name: String) {
-    if let door = storing.takeRestoredDoor(of: name) { Doors.adopt(door, key, &rooms) }
+    if let door = storing.takeRestoredDoor(of: name) { Doors.adopt(door, key, &rooms.table) }
     guard let messages = storing.takeRestoredChat(of: name) else { return }
     rooms.table.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
   }
@@ -208,13 +208,14 @@ extension ConferenceCore {
   private mutating func emptied(_ key: RoomKey, _ step: inout Step) {
     rooms.publishRoom(.roomClosed, key, &step)
     guard let room = rooms.table.remove(key) else { return }
+    rooms.media.setLoudest(nil, in: key)
     step.add(.closeRoom(key))
     guard room.isNamed || isOfRunningCall(room.name) else {
       // A call's chat goes in the same change as the call: a crash must not come between them.
-      if rules.storesRecords, room.chat.keepsMessages, !room.isOfCall {
-        storing.write([.forgetRoom(room.name)], &step)
+      if room.chat.keepsMessages, !room.isOfCall {
+        step.keep([.forgetRoom(room.name)])
       }
-      Doors.forget(room, &self, &step)
+      Doors.forget(room, &rooms.table, &step)
       return
     }
     let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed, &step)
@@ -222,6 +223,6 @@ extension ConferenceCore {
       ($0.chat, $0.isLocked, $0.moderation) = (room.chat, room.isLocked, room.moderation.whenEmpty)
       $0.keptPlaces = room.keptPlaces
     }
-    Doors.limitAdmissions(next, &rooms, step.now.instant)
+    Doors.limitAdmissions(next, until: step.now.instant + rules.resumeGrace, &rooms.table)
   }
 }

@@ -18,11 +18,11 @@ struct KeptPlace: Sendable {
   init(of seat: Seat, _ rooms: Rooms, until end: Instant) {
     (user, until) = (seat.user, end)
     name = seat.member.identity.isVerified ? nil : seat.looks
-    hasRole = rooms.role(of: seat) != nil
+    hasRole = Access.role(of: seat, rooms.table) != nil
   }
 
   /// Whether somebody's place this is.
-  func isOf(_ seat: Seat, _ rooms: Rooms) -> Bool {
+  func isOf(_ seat: Seat) -> Bool {
     if seat.user == user { return true }
     guard let name, !seat.member.identity.isVerified else { return false }
     return name.isSame(as: seat.looks)
@@ -45,14 +45,14 @@ struct Places {
     guard let room = rooms.table[seat.room], let limit = room.rules.publishers else { return nil }
     self.limit = limit
     let others = rooms.table.members(of: seat.room).filter { $0.id != seat.id }
-    publishing = others.filter { !$0.tracks.isEmpty }
-    withoutRole = publishing.filter { rooms.role(of: $0) == nil }
-    awaited = others.count { $0.tracks.isEmpty && rooms.role(of: $0) != nil }
+    publishing = others.filter { !rooms.media[$0.id].tracks.isEmpty }
+    withoutRole = publishing.filter { Access.role(of: $0, rooms.table) == nil }
+    awaited = others.count { rooms.media[$0.id].tracks.isEmpty && Access.role(of: $0, rooms.table) != nil }
     let there = publishing + [seat]
     kept = room.keptPlaces.filter { place in
-      place.until > now && !there.contains { place.isOf($0, rooms) }
+      place.until > now && !there.contains { place.isOf($0) }
     }
-    hasRole = rooms.role(of: seat) != nil
+    hasRole = Access.role(of: seat, rooms.table) != nil
   }
 
   /// - Throws: 1005 where there is none.
@@ -75,35 +75,35 @@ struct Places {
   /// Takes a place, which has been checked.
   static func take(_ seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
     guard let places = Places(for: seat, rooms, at: step.now.instant) else { return }
-    for other in places.toGo { clear(other, &rooms, &step) }
+    for other in places.toGo { clear(other, &rooms.media, rooms.table, &step) }
     let now = step.now.instant
-    forget(seat, &rooms, now)
+    forget(seat, &rooms.table, now)
   }
 
   /// Ends all that a seat publishes. Its owner hears of it too, as it was not their doing.
-  static func clear(_ seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
-    for track in rooms.table.tracks(of: seat.id) {
-      rooms.endTrack(track.id, &step)
-      rooms.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
+  static func clear(_ seat: Seat, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
+    for track in media.tracks(of: seat.id) {
+      Publishing.end(track.id, &media, table, &step)
+      Publishing.announceEnd(of: track.id, seat: seat.id, toAll: true, table, &step)
     }
   }
 
   /// Keeps the place of a seat that is about to go, though its user has not said that they leave: they may load a page anew.
   static func keep(_ id: SeatID?, _ rooms: inout Rooms, _ step: inout Step) {
-    guard let seat = id.flatMap({ rooms.table.seats[$0] }), !seat.tracks.isEmpty,
+    guard let seat = id.flatMap({ rooms.table.seats[$0] }), !rooms.media[seat.id].tracks.isEmpty,
       let limit = rooms.table[seat.room]?.rules.publishers
     else { return }
     let now = step.now.instant
     let place = KeptPlace(of: seat, rooms, until: now + rooms.rules.resumeGrace)
-    forget(seat, &rooms, now)
+    forget(seat, &rooms.table, now)
     rooms.table.update(seat.room) { room in
       if room.keptPlaces.count < limit { room.keptPlaces.append(place) }
     }
   }
 
   /// A seat's place is kept no more, nor is one whose time is over.
-  private static func forget(_ seat: Seat, _ rooms: inout Rooms, _ now: Instant) {
-    let left = rooms.table[seat.room]?.keptPlaces.filter { $0.until > now && !$0.isOf(seat, rooms) } ?? []
-    rooms.table.update(seat.room) { $0.keptPlaces = left }
+  private static func forget(_ seat: Seat, _ table: inout RoomTable, _ now: Instant) {
+    let left = table[seat.room]?.keptPlaces.filter { $0.until > now && !$0.isOf(seat) } ?? []
+    table.update(seat.room) { $0.keptPlaces = left }
   }
 }

@@ -7,12 +7,13 @@ enum Renewals {
   /// Counts a change of what the others see of a seat. What changes nothing costs nothing, and everybody may.
   /// - Throws: 1005 for who may not write there, 1006 where the user changes it too often.
   static func take(
-    _ seat: Seat, displayName: String, _ metadata: JSONValue?, _ rooms: inout Rooms, at now: Instant
+    _ seat: Seat, displayName: String, _ metadata: JSONValue?, _ chats: inout ChatLimits, _ table: RoomTable,
+    at now: Instant
   ) throws(ErrorObject) {
     guard changes(seat, displayName: displayName, metadata) else { return }
-    try rooms.checkChat(seat)
-    try Access.checkChatOpen(seat, rooms)
-    try rooms.chats.take(of: seat.member.identity, "changing what others see of you", at: now)
+    try Access.checkChat(seat, table)
+    try Access.checkChatOpen(seat, table)
+    try chats.take(of: seat.member.identity, "changing what others see of you", at: now)
   }
 
   /// Whether others would see something else.
@@ -23,18 +24,19 @@ enum Renewals {
   /// What others see of a seat that another session of its user takes. Who may not write there keeps both: to refuse them
   /// would cost them the seat.
   static func taken(
-    _ seat: Seat, by session: MemberFacts, _ params: RoomJoinParams, _ rooms: Rooms
+    _ seat: Seat, by session: MemberFacts, _ params: RoomJoinParams, _ table: RoomTable
   ) -> (displayName: String, metadata: JSONValue) {
-    guard Access.mayWrite(session, on: seat, rooms) else { return (seat.displayName, seat.metadata) }
+    guard Access.mayWrite(session, on: seat, table) else { return (seat.displayName, seat.metadata) }
     return (params.displayName ?? seat.displayName, params.metadata ?? seat.metadata)
   }
 
   /// Counts what accepting, joining or starting a call once more would change of the seat that is there.
   /// - Throws: 1005 for who may not write there, 1006 where the user changes it too often.
   static func take(
-    of id: SessionID, in callId: String, _ wish: SeatWish, _ rooms: inout Rooms, at now: Instant
+    of id: SessionID, in callId: String, _ wish: SeatWish, _ chats: inout ChatLimits, _ table: RoomTable,
+    at now: Instant
   ) throws(ErrorObject) {
-    guard let seat = rooms.currentSeat(of: id), rooms.table.name(of: seat.room) == CallRoom.name(callId) else { return }
-    try take(seat, displayName: seat.displayName, wish.metadata, &rooms, at: now)
+    guard let seat = table.currentSeat(of: id), table.name(of: seat.room) == CallRoom.name(callId) else { return }
+    try take(seat, displayName: seat.displayName, wish.metadata, &chats, table, at: now)
   }
 }

@@ -36,16 +36,16 @@ enum RoomMedia {
     rooms.table.update(key) { $0.media = media }
     let event = RoomModerated(
       room: room.name, by: user, action: .media, media: media, limit: room.rules.seats(media))
-    rooms.broadcast(.roomModerated(event), in: key, &step)
+    step.tell(.roomModerated(event), in: key, of: rooms.table)
     guard media == .audio else { return }
-    for seat in rooms.table.members(of: key) { endVideo(of: seat, &rooms, &step) }
+    for seat in rooms.table.members(of: key) { endVideo(of: seat, &rooms.media, rooms.table, &step) }
   }
 
   /// Ends what somebody shows. They hear of it too, as it was not their doing.
-  static func endVideo(of seat: Seat, _ rooms: inout Rooms, _ step: inout Step) {
-    for track in rooms.table.tracks(of: seat.id) where track.wire.kind == .video {
-      rooms.endTrack(track.id, &step)
-      rooms.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
+  static func endVideo(of seat: Seat, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
+    for track in media.tracks(of: seat.id) where track.wire.kind == .video {
+      Publishing.end(track.id, &media, table, &step)
+      Publishing.announceEnd(of: track.id, seat: seat.id, toAll: true, table, &step)
     }
   }
 

@@ -1,5 +1,5 @@
-// Where everybody is: rooms with their seats, tracks and subscriptions. Nobody else writes what ties these to each other, so
-// that a seat is in its room's list, a track in its seat's, and a subscription in its seat's by its track.
+// Where everybody is: rooms with their seats. Nobody else writes what ties these to each other, so that a seat is in its room's list, and
+// its session's.
 
 import Basics
 import Names
@@ -22,8 +22,6 @@ struct Room: Sendable {
   var chat: ChatLog
   /// Who spoke last, as everybody was told.
   var speakers: [Speaker] = []
-  /// Whose video is sent where not everybody's is: one more than the rules say, for those among them.
-  var loudest: [SeatID] = []
   /// In which order people have spoken.
   fileprivate(set) var speaking = SpeakerOrder()
   /// Those whose way up is not good, as everybody was told.
@@ -72,33 +70,19 @@ struct Seat: Sendable {
   /// How that reads; made with each name, as every newcomer's is compared with it.
   fileprivate(set) var looks = NameLooks("")
   var metadata: JSONValue
-  var autoSubscribe: Bool
+  var autoSubscribe = true
   /// Whether it only plays, beside the seats that the room's kind counts.
   var isPlayer = false
   /// As whose it counts where rooms are shared out.
   var holder = ShareHolder()
   /// Since when their hand is up, milliseconds since 1970.
   var handRaisedAt: Int64?
-  /// What it publishes and receives.
-  fileprivate(set) var media = Media()
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
   /// Media connections that its front door has opened beside the first two.
   var streams: Set<MediaConnectionID> = []
   /// What is the matter with its media connections.
   var health = Health()
-
-  /// What a seat publishes and receives.
-  struct Media: Sendable {
-    /// What it publishes, oldest first.
-    fileprivate(set) var tracks: [TrackID] = []
-    /// What it receives, by track.
-    fileprivate(set) var subscriptions: [TrackID: SubscriptionID] = [:]
-    /// Its views, in the order of opening.
-    fileprivate(set) var views: [SubscriptionID] = []
-    /// What they are for.
-    fileprivate(set) var viewKinds: Set<TrackKind> = []
-  }
 
   /// What is lost of a seat, and what others know of it.
   struct Health: Sendable {
@@ -112,83 +96,18 @@ struct Seat: Sendable {
 
   init(
     id: SeatID, participant: ParticipantID, room: RoomKey, member: MemberFacts, displayName: String,
-    metadata: JSONValue, autoSubscribe: Bool
+    metadata: JSONValue
   ) {
     (self.id, self.participant, self.room, self.member) = (id, participant, room, member)
-    (self.displayName, self.metadata, self.autoSubscribe) = (displayName, metadata, autoSubscribe)
+    (self.displayName, self.metadata) = (displayName, metadata)
   }
 
   var session: SessionID { member.session }
   var user: String { member.user }
-  var tracks: [TrackID] { media.tracks }
-  var subscriptions: [TrackID: SubscriptionID] { media.subscriptions }
-  var views: [SubscriptionID] { media.views }
-  var viewKinds: Set<TrackKind> { media.viewKinds }
   var failures: [MediaConnectionID: MediaFailure] { health.failures }
   var lostMedia: Set<MediaConnectionID> { health.lostMedia }
   var isAnnouncedLost: Bool { health.isAnnouncedLost }
   var isMediaLost: Bool { !lostMedia.isEmpty }
-
-  /// Whether it gets every track of this kind unasked. Who has views of a kind has places for it.
-  func takesAll(_ kind: TrackKind) -> Bool { autoSubscribe && !viewKinds.contains(kind) }
-}
-
-/// One published track.
-struct PublishedTrack: Sendable {
-  let id: TrackID
-  let seat: SeatID
-  /// On which media connection of the seat it comes.
-  let connection: MediaConnectionID
-  /// Its media line.
-  let mid: String
-  /// As others see it.
-  fileprivate(set) var wire: Track
-  /// The simulcast layers that its publisher was asked for last; nil while that is all of them from the beginning.
-  fileprivate(set) var askedFor: [Int]?
-}
-
-/// What is special about a view.
-public struct ViewState: Hashable, Sendable {
-  /// What it carries.
-  public let kind: TrackKind
-  /// It shows whoever speaks.
-  public fileprivate(set) var follows = false
-  /// The client has been told what it shows.
-  public fileprivate(set) var isTold = true
-  /// Tracks of the room in codecs that its client has not.
-  fileprivate(set) var unshowable: Set<TrackID> = []
-
-  init(kind: TrackKind) { self.kind = kind }
-}
-
-/// One track as one seat receives it, or a view, which shows one track after the other. It is kept in the conference alone; effects carry a copy of it as it is then.
-public struct Subscription: Hashable, Sendable {
-  /// Its number.
-  public let id: SubscriptionID
-  /// Who receives.
-  public let seat: SeatID
-  /// On which media connection of the seat.
-  public let connection: MediaConnectionID
-  /// What is received; nil for a view that shows nothing.
-  public fileprivate(set) var track: TrackID?
-  /// nil for a subscription to one track.
-  public fileprivate(set) var view: ViewState?
-  /// How the subscriber wants it.
-  public fileprivate(set) var wish: SubscriptionWish
-  /// Whether the client has accepted a line for it, so that a worker serves it.
-  public fileprivate(set) var isAgreed = false
-  /// Whether the worker sends nothing of it for now, because the receiver's line does not carry it.
-  public fileprivate(set) var isHeldBack = false
-  /// What is missing of its track; nil while something comes, or nothing is expected.
-  public fileprivate(set) var missing: SubscriptionStep?
-
-  /// Says before it is kept whether the room leaves it out.
-  mutating func leaveOut(_ isLeftOut: Bool) { wish.isLeftOut = isLeftOut }
-
-  /// Why nothing of it is sent for now, where that is not its receiver's wish.
-  var pauseReason: SubscriptionReason? {
-    wish.isLeftOut ? .lastN : isHeldBack ? .bandwidth : missing == nil ? nil : .noMedia
-  }
 }
 
 /// Where one session is.
@@ -201,15 +120,13 @@ struct Stay: Sendable {
   var knocksAt: String?
 }
 
-/// The rooms there are, and who and what is in them.
+/// The rooms there are, and who is in them.
 struct RoomTable: Sendable {
   private(set) var all: [RoomKey: Room] = [:]
   private(set) var keys: [String: RoomKey] = [:]
   /// Of the rooms that are not calls'.
   private(set) var names = SortedNames()
   private(set) var seats: [SeatID: Seat] = [:]
-  private(set) var tracks: [TrackID: PublishedTrack] = [:]
-  private(set) var subscriptions: [SubscriptionID: Subscription] = [:]
   /// Where sessions are. Only of those is there one who are somewhere, or were put out.
   private(set) var stays: [SessionID: Stay] = [:]
   /// How many rooms that are not configured each user and network holds open alone.
@@ -226,13 +143,6 @@ struct RoomTable: Sendable {
   subscript(_ key: RoomKey) -> Room? { all[key] }
 
   subscript(named name: String) -> RoomKey? { keys[name] }
-
-  /// Whether a seat's media are lost with this connection, which its client has closed: with the one that it receives on always, and with
-  /// the one that it publishes on while it has tracks there. The end of others is for the front doors that opened them.
-  func isMissed(_ connection: MediaConnectionID, of id: SeatID) -> Bool {
-    connection == .subscribe
-      || connection == .publish && tracks(of: id).contains { $0.connection == connection }
-  }
 
   /// The room's name; empty where it is gone.
   func name(of key: RoomKey) -> String { all[key]?.name ?? "" }
@@ -254,11 +164,11 @@ struct RoomTable: Sendable {
 
   /// What one who is not in a room may know of it.
   /// - Throws: 1005 for a call's room, 2001 where there is none of this name.
-  func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
+  func info(_ params: RoomParams, _ media: TrackTable) throws(ErrorObject) -> RoomInfo {
     try Access.checkNamed(params.room)
     guard let key = keys[params.room], let room = all[key] else { throw ErrorObject(.roomNotFound) }
     var info = room.info
-    info.publishers = members(of: key).count { !$0.tracks.isEmpty }
+    info.publishers = members(of: key).count { !media[$0.id].tracks.isEmpty }
     let moderation = room.seen(room.moderation.info)
     info.moderation = moderation.isUsual ? nil : moderation
     return info
@@ -312,7 +222,7 @@ struct RoomTable: Sendable {
   // MARK: - Who is where
 
   /// The seat that a session has; nil where it has none.
-  func seat(of session: SessionID) -> Seat? { stays[session]?.seat.flatMap { seats[$0] } }
+  func currentSeat(of session: SessionID) -> Seat? { stays[session]?.seat.flatMap { seats[$0] } }
 
   /// A session has been put out of a room.
   mutating func notePutOut(_ session: SessionID, _ closed: RoomClosed) { update(session) { $0.putOut = closed } }
@@ -412,137 +322,5 @@ struct RoomTable: Sendable {
     let hasChanged = all[key]?.speaking.poll(at: now) ?? false
     if let next = all[key]?.speaking.nextDeadline { turns.set(key, at: next) } else { turns.cancel(key) }
     return hasChanged
-  }
-
-  // MARK: - Tracks
-
-  mutating func insert(_ track: PublishedTrack) {
-    tracks[track.id] = track
-    seats[track.seat]?.media.tracks.append(track.id)
-  }
-
-  /// Takes a track out, whose subscriptions are gone.
-  mutating func remove(_ id: TrackID) {
-    guard let track = tracks.removeValue(forKey: id) else { return }
-    seats[track.seat]?.media.tracks.removeAll { $0 == id }
-  }
-
-  mutating func setMuted(_ isMuted: Bool, _ id: TrackID) { tracks[id]?.wire.muted = isMuted }
-
-  /// The tracks of a seat, oldest first.
-  func tracks(of seat: SeatID) -> [PublishedTrack] { (seats[seat]?.tracks ?? []).compactMap { tracks[$0] } }
-
-  /// The track of this name in the seat's room.
-  /// - Throws: 4001.
-  func track(named name: String, visibleFrom seat: Seat) throws(ErrorObject) -> PublishedTrack {
-    guard let track = TrackID(wire: name).flatMap({ tracks[$0] }), seats[track.seat]?.room == seat.room else {
-      throw ErrorObject(.trackNotFound)
-    }
-    return track
-  }
-
-  // MARK: - Subscriptions
-
-  mutating func insert(_ subscription: Subscription) {
-    subscriptions[subscription.id] = subscription
-    if let view = subscription.view {
-      seats[subscription.seat]?.media.views.append(subscription.id)
-      seats[subscription.seat]?.media.viewKinds.insert(view.kind)
-    } else if let track = subscription.track {
-      seats[subscription.seat]?.media.subscriptions[track] = subscription.id
-    }
-  }
-
-  /// Takes a subscription out; nil where there is none.
-  mutating func remove(_ id: SubscriptionID) -> Subscription? {
-    guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
-    if subscription.view != nil {
-      seats[subscription.seat]?.media.views.removeAll { $0 == id }
-      let left = seats[subscription.seat]?.views.compactMap { subscriptions[$0]?.view?.kind } ?? []
-      seats[subscription.seat]?.media.viewKinds = Set(left)
-    } else if let track = subscription.track {
-      seats[subscription.seat]?.media.subscriptions[track] = nil
-    }
-    return subscription
-  }
-
-  /// Who receives a track: those in its room who have subscribed to it.
-  func subscribers(of id: TrackID) -> [SubscriptionID] {
-    guard let room = tracks[id].flatMap({ seats[$0.seat]?.room }) else { return [] }
-    return members(of: room).compactMap { $0.subscriptions[id] }.sorted()
-  }
-
-  /// The views that show a track.
-  func viewers(of id: TrackID) -> [SubscriptionID] {
-    guard let room = tracks[id].flatMap({ seats[$0.seat]?.room }) else { return [] }
-    return members(of: room).flatMap(\.views).filter { subscriptions[$0]?.track == id }
-  }
-
-  /// The view as it is now; nil where it is gone. Its client has yet to be told.
-  mutating func setShown(_ track: TrackID?, on id: SubscriptionID) -> Subscription? {
-    subscriptions[id]?.track = track
-    subscriptions[id]?.missing = nil
-    subscriptions[id]?.view?.isTold = false
-    return subscriptions[id]
-  }
-
-  mutating func setFollows(_ follows: Bool, _ id: SubscriptionID) { subscriptions[id]?.view?.follows = follows }
-
-  /// Notes that a view cannot show a track. Those that are over are forgotten.
-  mutating func setUnshowable(_ track: TrackID, _ id: SubscriptionID) {
-    let before = subscriptions[id]?.view?.unshowable ?? []
-    subscriptions[id]?.view?.unshowable = before.filter { tracks[$0] != nil }.union([track])
-  }
-
-  /// The view as it is now; nil where it is gone.
-  mutating func setTold(_ id: SubscriptionID) -> Subscription? {
-    subscriptions[id]?.view?.isTold = true
-    return subscriptions[id]
-  }
-
-  /// The subscription as it is now; nil where it is gone.
-  mutating func setWish(_ wish: SubscriptionWish, of id: SubscriptionID) -> Subscription? {
-    subscriptions[id]?.wish = wish
-    return subscriptions[id]
-  }
-
-  /// The subscription as it is now; nil where it is gone.
-  mutating func setAgreed(_ id: SubscriptionID) -> Subscription? {
-    subscriptions[id]?.isAgreed = true
-    return subscriptions[id]
-  }
-
-  /// Notes which layers of a track its publisher is asked for. Whose it is; nil where it is gone, or was asked so last.
-  mutating func setAskedFor(_ layers: [Int], of id: TrackID) -> SeatID? {
-    guard let track = tracks[id], track.askedFor != layers else { return nil }
-    tracks[id]?.askedFor = layers
-    return track.seat
-  }
-
-  /// Whether that is news.
-  mutating func setHeldBack(_ isHeldBack: Bool, _ id: SubscriptionID) -> Bool {
-    guard subscriptions[id]?.isHeldBack != isHeldBack else { return false }
-    subscriptions[id]?.isHeldBack = isHeldBack
-    return true
-  }
-
-  /// Whether that is news. Only what is expected can be missing: nothing of another track than the one that is sent, nor of a muted one.
-  mutating func setMissing(_ step: SubscriptionStep?, of track: TrackID, _ id: SubscriptionID) -> Bool {
-    guard let one = subscriptions[id], one.track == track, one.missing != step else { return false }
-    if step != nil && tracks[track]?.wire.muted != false { return false }
-    subscriptions[id]?.missing = step
-    return true
-  }
-
-  /// Lets two subscriptions of a seat carry each other's track.
-  mutating func exchange(_ first: SubscriptionID, _ second: SubscriptionID) {
-    guard let a = subscriptions[first], let b = subscriptions[second], let left = a.track, let right = b.track else {
-      return
-    }
-    subscriptions[first]?.track = right
-    subscriptions[second]?.track = left
-    for id in [first, second] { subscriptions[id]?.missing = nil }
-    seats[a.seat]?.media.subscriptions[right] = first
-    seats[b.seat]?.media.subscriptions[left] = second
   }
 }

@@ -19,6 +19,17 @@ extension Seat {
   }
 }
 
+extension Seat {
+  /// Whether a seat gets every track of this kind unasked. Who has views of a kind has places for it.
+  func takesAll(_ kind: TrackKind, _ media: TrackTable) -> Bool { autoSubscribe && !media[id].viewKinds.contains(kind) }
+
+  /// Whether its media are lost with this connection, which its client has closed: with the one that it receives on always, and with
+  /// the one that it publishes on while it has tracks there. The end of others is for the front doors that opened them.
+  func misses(_ connection: MediaConnectionID, _ media: TrackTable) -> Bool {
+    connection == .subscribe || connection == .publish && media.tracks(of: id).contains { $0.connection == connection }
+  }
+}
+
 extension Identity {
   /// Whether somebody with it takes no seat in a room with these rules.
   func isPlayer(in rules: RoomRules) -> Bool { onlyPlays && rules.players != nil }
@@ -26,8 +37,8 @@ extension Identity {
 
 extension MemberFacts {
   /// Whether it takes no seat in a room.
-  func isPlayer(in room: RoomKey, _ rooms: Rooms) -> Bool {
-    rooms.table[room].map { identity.isPlayer(in: $0.rules) } ?? false
+  func isPlayer(in room: RoomKey, _ table: RoomTable) -> Bool {
+    table[room].map { identity.isPlayer(in: $0.rules) } ?? false
   }
 }
 

@@ -21,12 +21,12 @@ extension Rooms {
 
   /// Tells the others when a seat has been lost or found since they were told last.
   private mutating func announcePresence(_ id: SeatID, _ step: inout Step) {
-    guard let seat = table.seats[id], isLost(seat) != seat.isAnnouncedLost else { return }
+    guard let seat = table.seats[id], table.isLost(seat) != seat.isAnnouncedLost else { return }
     table.update(id) { $0.health.isAnnouncedLost.toggle() }
     let event = event(seat)
     let isBack = seat.isAnnouncedLost
-    broadcast(
-      isBack ? .participantReconnected(event) : .participantReconnecting(event), in: seat.room, except: id, &step)
+    step.tell(
+      isBack ? .participantReconnected(event) : .participantReconnecting(event), in: seat.room, of: table, except: id)
     step.log(isBack ? "reconnected" : "reconnecting", ["room": event.room, "user": seat.user])
   }
 
@@ -41,18 +41,9 @@ extension Rooms {
     step.count(.mediaFailed(connection.pc))
     step.log(
       "media_failed",
-      mediaFields(connection, of: seat) + [("step", failure.step.rawValue), ("reason", failure.reason)],
+      table.mediaFields(connection, of: seat) + [("step", failure.step.rawValue), ("reason", failure.reason)],
       level: .warning)
-    tellFailure(failure, of: connection, to: seat.session, &step)
-  }
-
-  /// Tells the client of a connection that the room protocol has a name for. Others have a front door that tells of them.
-  private mutating func tellFailure(
-    _ failure: MediaFailure, of connection: MediaConnectionID, to session: SessionID, _ step: inout Step
-  ) {
-    guard let pc = connection.pc else { return }
-    step.tell(
-      .mediaFailed(MediaEvent(pc: pc, step: failure.step, reason: failure.reason)), to: session)
+    step.tell(failure, of: connection, to: seat.session)
   }
 
   /// The client has closed a media connection in order.
@@ -62,12 +53,8 @@ extension Rooms {
     let failure = MediaFailure(step: .dtls, reason: reason)
     table.update(id) { $0.health.failures[connection] = failure }
     guard let seat = table.seats[id] else { return }
-    step.log("media_closed", mediaFields(connection, of: seat))
-    tellFailure(failure, of: connection, to: seat.session, &step)
-  }
-
-  fileprivate func mediaFields(_ connection: MediaConnectionID, of seat: Seat) -> [(String, String)] {
-    [("room", table.name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
+    step.log("media_closed", table.mediaFields(connection, of: seat))
+    step.tell(failure, of: connection, to: seat.session)
   }
 
   /// Consent of a media connection is gone, or the client has `closed` it, for this reason. Whether that is news: until now nothing of the
@@ -77,7 +64,7 @@ extension Rooms {
   ) -> Bool {
     if let closed {
       mediaClosed(connection, reason: closed, of: id, &step)
-      guard table.isMissed(connection, of: id) else { return false }
+      guard table.seats[id]?.misses(connection, media) == true else { return false }
     } else {
       let reason = "Nothing was heard from the client for too long; restart ICE."
       mediaFailed(connection, MediaFailure(step: .consent, reason: reason), isFinal: false, of: id, &step)
@@ -109,20 +96,13 @@ extension Rooms {
   mutating func activeSpeakers(_ levels: [SpeakerLevel], in key: RoomKey, _ step: inout Step) {
     guard let name = table[key]?.name else { return }
     let seats = levels.map(\.seat).filter { table.seats[$0]?.room == key }
-    if table.heard(seats, in: key, at: step.now.instant) { Viewing.speakersChanged(in: key, &self, &step) }
+    if table.heard(seats, in: key, at: step.now.instant) { Viewing.speakersChanged(in: key, &media, table, &step) }
     let speakers = levels.compactMap { level -> Speaker? in
       guard let seat = table.seats[level.seat], seat.room == key else { return nil }
       return Speaker(participantId: "\(seat.participant)", level: min(max(level.level, 0), 127))
     }
     table.update(key) { $0.speakers = speakers }
-    broadcast(.activeSpeakers(ActiveSpeakers(room: name, speakers: speakers)), in: key, &step)
-  }
-
-  /// The list goes out when it changes: who begins to hear needs what it was last.
-  mutating func tellSpeakers(to id: SeatID, _ step: inout Step) {
-    guard let seat = table.seats[id], let room = table[seat.room], !room.speakers.isEmpty else { return }
-    let event = ActiveSpeakers(room: room.name, speakers: room.speakers)
-    step.tell(.activeSpeakers(event), to: seat.session)
+    step.tell(.activeSpeakers(ActiveSpeakers(room: name, speakers: speakers)), in: key, of: table)
   }
 }
 
@@ -137,8 +117,8 @@ extension ConferenceCore {
       rooms.table.update(id) { $0.health.failures[connection] = nil }
       mediaHeard(connection, of: id, session, &step)
       guard connection == .subscribe else { return }
-      rooms.tellSpeakers(to: id, &step)
-      QualityBook.introduce(to: id, &rooms, &step)
+      rooms.table.tellSpeakers(to: id, &step)
+      QualityBook.introduce(to: id, rooms, &step)
       carry(calls.mediaUp(on: session.device, at: step.now), &step)
     case .failed(let at, let reason, let isFinal):
       rooms.mediaFailed(connection, MediaFailure(step: at, reason: reason), isFinal: isFinal, of: id, &step)
@@ -153,7 +133,7 @@ extension ConferenceCore {
       step.count(.mediaStrays)
       rooms.mediaFailed(connection, MediaFailure(step: .route, reason: reason), isFinal: false, of: id, &step)
     case .found:
-      step.log("media_found", rooms.table.seats[id].map { rooms.mediaFields(connection, of: $0) } ?? [])
+      step.log("media_found", rooms.table.seats[id].map { rooms.table.mediaFields(connection, of: $0) } ?? [])
       if let pc = connection.pc { step.tell(.mediaConnected(MediaEvent(pc: pc)), to: session) }
     case .ended:
       // By who had opened it: what it was counts no more.
@@ -176,7 +156,7 @@ extension ConferenceCore {
   /// Lost media did not come back in the grace.
   mutating func mediaExpired(_ id: SeatID, _ step: inout Step) {
     guard let seat = rooms.table.seats[id] else { return }
-    if rooms.isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: step.now), &step) }
+    if rooms.table.isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: step.now), &step) }
     let room = rooms.table.name(of: seat.room)
     leave(id, .lost, &step)
     step.tell(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session)
@@ -196,9 +176,22 @@ extension Excess {
       : "find out what this client sends; media.cut_above: 0 drops nothing"
     step.log(
       "publisher_cut",
-      rooms.mediaFields(connection, of: seat) + [
+      rooms.table.mediaFields(connection, of: seat) + [
         ("what", rawValue), ("bits_per_second", "\(bitsPerSecond)"), ("remedy", remedy),
       ],
       level: .warning)
+  }
+}
+
+extension RoomTable {
+  func mediaFields(_ connection: MediaConnectionID, of seat: Seat) -> [(String, String)] {
+    [("room", name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
+  }
+
+  /// The list goes out when it changes: who begins to hear needs what it was last.
+  func tellSpeakers(to id: SeatID, _ step: inout Step) {
+    guard let seat = seats[id], let room = self[seat.room], !room.speakers.isEmpty else { return }
+    let event = ActiveSpeakers(room: room.name, speakers: room.speakers)
+    step.tell(.activeSpeakers(event), to: seat.session)
   }
 }

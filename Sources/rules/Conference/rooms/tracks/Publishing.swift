@@ -7,6 +7,7 @@ import RoostProtocol
 /// A publish offer that is being negotiated.
 struct PendingPublish: Sendable {
   let seat: SeatID
+  let room: RoomKey
   let connection: MediaConnectionID
   let params: PublishOfferParams
 
@@ -23,16 +24,16 @@ struct Publishing: Sendable {
   /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused.
   mutating func negotiate(
     _ params: PublishOfferParams, _ key: RequestKey, on connection: MediaConnectionID = .publish,
-    _ rooms: inout Rooms, _ step: inout Step
+    _ rooms: Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    let seat = try rooms.seat(of: key.session)
+    let seat = try rooms.table.seat(of: key.session)
     do throws(ErrorObject) {
       try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, rooms, step.now)
     } catch {
       refuse(error, seat, rooms, &step)
       throw error
     }
-    pending[key] = PendingPublish(seat: seat.id, connection: connection, params: params)
+    pending[key] = PendingPublish(seat: seat.id, room: seat.room, connection: connection, params: params)
     step.add(
       connection == .publish
         ? .negotiatePublish(key, seat.id, params) : .stream(.negotiate(key, seat.id, connection, params)))
@@ -84,7 +85,7 @@ struct Publishing: Sendable {
     _ change: PublishChange, _ connection: MediaConnectionID, _ seat: Seat, _ rooms: Rooms
   ) throws(ErrorObject) {
     let limit = rooms.table[seat.room]?.rules.tracksPerParticipant ?? 0
-    let kept = rooms.table.tracks(of: seat.id).count { $0.connection != connection || !change.removed.contains($0.mid) }
+    let kept = rooms.media.tracks(of: seat.id).count { $0.connection != connection || !change.removed.contains($0.mid) }
     guard kept + change.added.count <= limit || change.added.isEmpty else {
       throw .limit(.tooManyTracks, limit: limit, count: kept + change.added.count)
     }
@@ -96,13 +97,13 @@ struct Publishing: Sendable {
   ) {
     let lines = change.removed + change.added.map(\.mid)
     let ended = own(pending, rooms).filter { lines.contains($0.mid) }.map(\.id)
-    for track in ended { rooms.endTrack(track, &step) }
+    for track in ended { Publishing.end(track, &rooms.media, rooms.table, &step) }
     if change.isNewConnection { rooms.table.update(pending.seat) { $0.health.failures[pending.connection] = nil } }
     if !change.added.isEmpty, let seat = rooms.table.seats[pending.seat] {
       Places.take(seat, &rooms, &step)
       RoomMedia.decide(.video, of: seat.room, &rooms, &step)
     }
-    let begun = change.added.map { makeTrack($0, pending, &rooms, &step) }
+    let begun = change.added.map { makeTrack($0, pending, &rooms.media, rooms.table, &step) }
     let committed = begun.map {
       CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)
     }
@@ -114,22 +115,22 @@ struct Publishing: Sendable {
     let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
     if let seat = rooms.table.seats[pending.seat] {
       for line in change.declined where line.attribute == nil {
-        step.warn("line_refused", line.error, of: seat, line: line.mid, rooms)
+        step.warn("line_refused", line.error, of: seat, line: line.mid, rooms.table)
       }
       // One for all of them: an offer may have many.
       if let line = change.declined.first(where: { $0.attribute != nil }) {
-        step.warn("attribute_left_out", line.error, of: seat, line: line.mid, rooms)
+        step.warn("attribute_left_out", line.error, of: seat, line: line.mid, rooms.table)
       }
     }
     step.answer(key, .success(.published(result)))
-    for track in ended { rooms.announceEnd(of: track, seat: pending.seat, &step) }
-    for track in begun { announce(track, &rooms, &step) }
-    tellHeld(begun, pending, &rooms, &step)
+    for track in ended { Publishing.announceEnd(of: track, seat: pending.seat, rooms.table, &step) }
+    for track in begun { announce(track, &rooms.media, rooms.table, &step) }
+    tellHeld(begun, pending, rooms, &step)
   }
 
   /// What comes on the connection of an offer.
   private func own(_ pending: PendingPublish, _ rooms: Rooms) -> [PublishedTrack] {
-    rooms.table.tracks(of: pending.seat).filter { $0.connection == pending.connection }
+    rooms.media.tracks(of: pending.seat).filter { $0.connection == pending.connection }
   }
 
   /// Those who receive the tracks on these lines are offered the codecs that they may come in now.
@@ -137,7 +138,9 @@ struct Publishing: Sendable {
     of lines: [String], _ tracks: [PublishedTrack], _ rooms: Rooms, _ step: inout Step
   ) {
     for track in tracks where lines.contains(track.mid) {
-      for subscription in rooms.table.subscribers(of: track.id).compactMap({ rooms.table.subscriptions[$0] }) {
+      for subscription in rooms.media.subscribers(of: track.id, among: rooms.table[track.room]?.members ?? [])
+        .compactMap({ rooms.media.subscriptions[$0] })
+      {
         step.add(.offerCodecs(subscription))
       }
     }
@@ -145,46 +148,47 @@ struct Publishing: Sendable {
 
   /// Who may not unmute hears that what they publish is muted, where they have not muted it themselves.
   private func tellHeld(
-    _ begun: [PublishedTrack], _ pending: PendingPublish, _ rooms: inout Rooms, _ step: inout Step
+    _ begun: [PublishedTrack], _ pending: PendingPublish, _ rooms: Rooms, _ step: inout Step
   ) {
     guard let seat = rooms.table.seats[pending.seat] else { return }
     for track in begun where track.wire.muted && pending.announced(track.mid)?.muted != true {
-      step.tell(.trackMuted(rooms.change(track.id, seat)), to: seat.session)
+      step.tell(.trackMuted(Publishing.change(track.id, seat, rooms.table)), to: seat.session)
     }
   }
 
   private func makeTrack(
-    _ line: PublishChange.Line, _ pending: PendingPublish, _ rooms: inout Rooms, _ step: inout Step
+    _ line: PublishChange.Line, _ pending: PendingPublish, _ media: inout TrackTable, _ table: RoomTable,
+    _ step: inout Step
   ) -> PublishedTrack {
     let announced = pending.announced(line.mid)
     let id = TrackID(step.makeNumber())
-    let isHeld = rooms.table.seats[pending.seat].map { Access.isHeld($0, line.kind, rooms) } ?? false
+    let isHeld = table.seats[pending.seat].map { Access.isHeld($0, line.kind, table) } ?? false
     let track = PublishedTrack(
-      id: id, seat: pending.seat, connection: pending.connection, mid: line.mid,
+      id: id, seat: pending.seat, room: pending.room, connection: pending.connection, mid: line.mid,
       wire: Track(
         trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", source: announced?.source,
         muted: isHeld || announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,
         definitions: line.definitions ?? announced?.definitions ?? []))
-    rooms.table.insert(track)
+    media.insert(track)
     step.count(.trackPublished)
     return track
   }
 
   private func refuse(_ error: ErrorObject, _ seat: Seat, _ rooms: Rooms, _ step: inout Step) {
     step.count(.publishRefused(error.code))
-    step.warn("publish_refused", error, of: seat, rooms)
+    step.warn("publish_refused", error, of: seat, rooms.table)
   }
 
   /// Tells the room of a new track and subscribes those who take everything.
-  private func announce(_ track: PublishedTrack, _ rooms: inout Rooms, _ step: inout Step) {
-    guard let seat = rooms.table.seats[track.seat] else { return }
+  private func announce(_ track: PublishedTrack, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
+    guard let seat = table.seats[track.seat] else { return }
     let event = TrackPublished(
-      room: rooms.table.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
-    rooms.broadcast(.trackPublished(event), in: seat.room, except: seat.id, &step)
-    for member in rooms.table.members(of: seat.room) where member.id != seat.id && member.takesAll(track.wire.kind) {
-      rooms.addSubscription(of: member.id, to: track.id, &step)
+      room: table.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
+    step.tell(.trackPublished(event), in: seat.room, of: table, except: seat.id)
+    for member in table.members(of: seat.room) where member.id != seat.id && member.takesAll(track.wire.kind, media) {
+      Subscribing.add(of: member.id, to: track.id, &media, table, &step)
     }
-    Viewing.speakersChanged(in: seat.room, &rooms, &step)
+    Viewing.speakersChanged(in: seat.room, &media, table, &step)
   }
 
   // MARK: - Requests about one's own tracks
@@ -193,18 +197,18 @@ struct Publishing: Sendable {
     _ request: TrackRequest, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
     switch request {
-    case .unpublish(let params): return try unpublish(params, session, &rooms, &step)
+    case .unpublish(let params): return try unpublish(params, session, &rooms.media, rooms.table, &step)
     case .mute(let params): return try setMuted(true, params, session, &rooms, &step)
     case .unmute(let params): return try setMuted(false, params, session, &rooms, &step)
     }
   }
 
   private func unpublish(
-    _ params: TrackParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
+    _ params: TrackParams, _ session: SessionID, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let (seat, track) = try ownTrack(params, session, rooms)
-    rooms.endTrack(track.id, &step)
-    rooms.announceEnd(of: track.id, seat: seat.id, &step)
+    let (seat, track) = try ownTrack(params, session, media, table)
+    Publishing.end(track.id, &media, table, &step)
+    Publishing.announceEnd(of: track.id, seat: seat.id, table, &step)
     return .empty
   }
 
@@ -212,53 +216,82 @@ struct Publishing: Sendable {
   private func setMuted(
     _ muted: Bool, _ params: TrackParams, _ session: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let (seat, track) = try ownTrack(params, session, rooms)
+    let (seat, track) = try ownTrack(params, session, rooms.media, rooms.table)
     guard track.wire.muted != muted else { return .muted(MuteResult(muted: muted)) }
-    if !muted, Access.isHeld(seat, track.wire.kind, rooms) {
+    if !muted, Access.isHeld(seat, track.wire.kind, rooms.table) {
       throw ErrorObject(.forbidden, "A moderator has muted you.") { $0.reason = "held" }
     }
     // Each change is told to everybody; to stop sending is free.
     if !muted { try rooms.chats.takeUnmute(of: seat.member.identity, at: step.now.instant) }
-    Self.setMuted(muted, track, exceptFor: seat.id, &rooms, &step)
+    Self.setMuted(muted, track, exceptFor: seat.id, &rooms.media, rooms.table, &step)
     return .muted(MuteResult(muted: muted))
   }
 
   /// Mutes or unmutes a track. All but one hear of it.
   static func setMuted(
-    _ muted: Bool, _ track: PublishedTrack, exceptFor listener: SeatID?, _ rooms: inout Rooms,
+    _ muted: Bool, _ track: PublishedTrack, exceptFor listener: SeatID?, _ media: inout TrackTable, _ table: RoomTable,
     _ step: inout Step
   ) {
-    guard let seat = rooms.table.seats[track.seat] else { return }
-    rooms.table.setMuted(muted, track.id)
+    guard let seat = table.seats[track.seat] else { return }
+    media.setMuted(muted, track.id)
     step.add(.setMuted(track.id, muted))
-    if muted { Viewing.muted(track.id, &rooms, &step) }
-    let change = rooms.change(track.id, seat)
-    rooms.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: listener, &step)
+    if muted { Viewing.muted(track, &media, table, &step) }
+    let change = Publishing.change(track.id, seat, table)
+    step.tell(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, of: table, except: listener)
   }
 
   /// - Throws: 2005 without a seat, 4001 for a track that is not in the room, 1005 for somebody else's.
   private func ownTrack(
-    _ params: TrackParams, _ session: SessionID, _ rooms: Rooms
+    _ params: TrackParams, _ session: SessionID, _ media: TrackTable, _ table: RoomTable
   ) throws(ErrorObject) -> (Seat, PublishedTrack) {
-    let seat = try rooms.seat(of: session)
-    let track = try rooms.table.track(named: params.trackId, visibleFrom: seat)
+    let seat = try table.seat(of: session)
+    let track = try media.track(named: params.trackId, visibleFrom: seat)
     try track.checkOwner(seat)
     return (seat, track)
+  }
+
+  // MARK: - The end
+
+  /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
+  static func end(_ id: TrackID, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
+    guard let track = media.tracks[id] else { return }
+    let members = table[track.room]?.members ?? []
+    for subscription in media.subscribers(of: id, among: members) {
+      Subscribing.end(subscription, .trackEnded, &media, table, &step)
+    }
+    let views = media.viewers(of: id, among: members)
+    media.remove(id)
+    Viewing.ended(id, on: views, &media, table, &step)
+    LastN.update(in: track.room, &media, table, &step)
+    step.add(.closeTrack(id))
+  }
+
+  /// Tells that a track is over, its publisher only where it was not their doing.
+  static func announceEnd(
+    of track: TrackID, seat id: SeatID, toAll: Bool = false, _ table: RoomTable, _ step: inout Step
+  ) {
+    guard let seat = table.seats[id] else { return }
+    step.tell(.trackUnpublished(change(track, seat, table)), in: seat.room, of: table, except: toAll ? nil : id)
+  }
+
+  /// The params of an event about a track.
+  static func change(_ track: TrackID, _ seat: Seat, _ table: RoomTable) -> TrackChange {
+    TrackChange(room: table.name(of: seat.room), participantId: "\(seat.participant)", trackId: "\(track)")
   }
 
   // MARK: - Layers
 
   /// Tells a publisher which simulcast layers of a track to send.
-  func askFor(_ layers: [Int], of id: TrackID, _ rooms: inout Rooms, _ step: inout Step) {
-    guard let seat = rooms.table.setAskedFor(layers, of: id).flatMap({ rooms.table.seats[$0] }) else { return }
+  func askFor(_ layers: [Int], of id: TrackID, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
+    guard let seat = media.setAskedFor(layers, of: id).flatMap({ table.seats[$0] }) else { return }
     step.tell(
       .trackLayers(TrackLayersEvent(trackId: "\(id)", layers: layers)), to: seat.session)
   }
 
   /// Tells a client that has lost events again.
-  func tellLayers(of seat: SeatID, _ rooms: inout Rooms, _ step: inout Step) {
+  func tellLayers(of seat: SeatID, _ rooms: Rooms, _ step: inout Step) {
     guard let seat = rooms.table.seats[seat] else { return }
-    for track in rooms.table.tracks(of: seat.id) {
+    for track in rooms.media.tracks(of: seat.id) {
       guard let layers = track.askedFor else { continue }
       step.tell(
         .trackLayers(TrackLayersEvent(trackId: "\(track.id)", layers: layers)), to: seat.session)

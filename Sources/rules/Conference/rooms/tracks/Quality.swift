@@ -138,7 +138,7 @@ struct QualityBook: Sendable {
   }
 
   /// Tells a seat that begins to hear whose ways up are not good.
-  static func introduce(to id: SeatID, _ rooms: inout Rooms, _ step: inout Step) {
+  static func introduce(to id: SeatID, _ rooms: Rooms, _ step: inout Step) {
     guard let seat = rooms.table.seats[id], let room = rooms.table[seat.room], !room.weak.isEmpty else { return }
     let people = room.weak.sorted { $0.key < $1.key }.map(\.value)
     step.tell(.roomQuality(RoomQuality(room: room.name, people: people)), to: seat.session)
@@ -159,18 +159,18 @@ struct QualityBook: Sendable {
         rooms.table.update(seat.room) { $0.weak[seat.participant] = verdict.level == .good ? nil : person }
       }
       _ = entry.down.look(WayJudge.down(report))
-      tell(own(report, entry, seat), &entry, seat, &rooms, &step)
+      tell(own(report, entry, seat), &entry, seat, rooms, &step)
       entries[seat.id] = entry
     }
     for (room, people) in changed.sorted(by: { $0.key < $1.key }) {
-      rooms.broadcast(.roomQuality(RoomQuality(room: rooms.table.name(of: room), people: people)), in: room, &step)
+      step.tell(.roomQuality(RoomQuality(room: rooms.table.name(of: room), people: people)), in: room, of: rooms.table)
     }
     if entries.count > rooms.table.seats.count { entries = entries.filter { rooms.table.seats[$0.key] != nil } }
   }
 
   /// One's own ways: at once where a level changes, and while they are not good when figures do.
   private func tell(
-    _ own: OwnQuality, _ entry: inout Entry, _ seat: Seat, _ rooms: inout Rooms, _ step: inout Step
+    _ own: OwnQuality, _ entry: inout Entry, _ seat: Seat, _ rooms: Rooms, _ step: inout Step
   ) {
     entry.looks += 1
     let isNew = (own.level, own.reason, own.way) != (entry.told.level, entry.told.reason, entry.told.way)

@@ -10,19 +10,19 @@ extension Step {
   ///   - seat: of whom.
   ///   - mid: the line, where it is about one.
   mutating func warn(
-    _ event: String, _ error: ErrorObject, of seat: Seat, line mid: String? = nil, _ rooms: Rooms
+    _ event: String, _ error: ErrorObject, of seat: Seat, line mid: String? = nil, _ table: RoomTable
   ) {
     let fields = [
-      ("room", rooms.table.name(of: seat.room)), ("user", seat.user), ("code", error.code.name),
+      ("room", table.name(of: seat.room)), ("user", seat.user), ("code", error.code.name),
       ("why", error.message),
     ]
     log(event, fields + (mid.map { [("mid", $0)] } ?? []), level: .warning)
   }
 
   /// Leaves one where what a client described of its receiving is refused, and it has its seat still.
-  mutating func warn<T>(ifRefused result: Result<T, ErrorObject>, of seat: SeatID?, _ rooms: Rooms) {
-    guard case .failure(let error) = result, let seat = seat.flatMap({ rooms.table.seats[$0] }) else { return }
-    warn("subscribe_refused", error, of: seat, rooms)
+  mutating func warn<T>(ifRefused result: Result<T, ErrorObject>, of seat: SeatID?, _ table: RoomTable) {
+    guard case .failure(let error) = result, let seat = seat.flatMap({ table.seats[$0] }) else { return }
+    warn("subscribe_refused", error, of: seat, table)
   }
 }
 

@@ -54,8 +54,8 @@ enum Streams {
     }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      try Budgets.take(request.weight, of: core.sessions.table[session]?.identity, &core, at: step.now)
-      let seat = try core.rooms.seat(of: session)
+      try core.budgets.take(request.weight, of: core.sessions.table[session]?.identity, at: step.now)
+      let seat = try core.rooms.table.seat(of: session)
       try core.sessions.takeBudget(of: request, session, at: step.now.instant)
       guard try perform(request, key, seat, &core, &step) else { return }
       step.answer(key, .success(.empty))
@@ -72,9 +72,9 @@ enum Streams {
     switch request {
     case .publish(let stream, let params):
       try check(stream, seat, core.rooms)
-      open(stream, .publish, seat, &core.rooms, &step)
+      open(stream, .publish, seat, &core.rooms.table, &step)
       do throws(ErrorObject) {
-        _ = try core.publishing.negotiate(params, key, on: stream, &core.rooms, &step)
+        _ = try core.publishing.negotiate(params, key, on: stream, core.rooms, &step)
       } catch {
         close(stream, of: seat.id, &core, &step)
         throw error
@@ -86,7 +86,7 @@ enum Streams {
       step.add(.stream(.answer(key, seat.id, stream, sdp: sdp)))
       return false
     case .show(let stream, let tracks):
-      try show(tracks, on: stream, seat, &core.rooms, &step)
+      try show(tracks, on: stream, seat, &core.rooms.media, core.rooms.table, &step)
       return true
     case .close(let stream):
       close(stream, of: seat.id, &core, &step)
@@ -108,10 +108,10 @@ enum Streams {
   }
 
   private static func open(
-    _ stream: MediaConnectionID, _ purpose: PeerConnection, _ seat: Seat, _ rooms: inout Rooms,
+    _ stream: MediaConnectionID, _ purpose: PeerConnection, _ seat: Seat, _ table: inout RoomTable,
     _ step: inout Step
   ) {
-    rooms.table.update(seat.id) { $0.streams.insert(stream) }
+    table.update(seat.id) { $0.streams.insert(stream) }
     step.add(.stream(.open(seat.id, stream, purpose)))
   }
 
@@ -122,52 +122,53 @@ enum Streams {
     _ names: [String], on stream: MediaConnectionID, _ lines: [TrackKind], _ seat: Seat,
     _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
-    let tracks = try tracks(names, seat, rooms)
+    let tracks = try tracks(names, seat, rooms.media, rooms.table)
     guard lines.contains(where: { tracks[$0] != nil }) else { throw ErrorObject(.trackNotFound) }
     let limit = rooms.rules.maxViews
-    guard seat.views.count + lines.count <= limit else {
-      throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + lines.count)
+    let views = rooms.media[seat.id].views.count
+    guard views + lines.count <= limit else {
+      throw .limit(.tooManyTracks, limit: limit, count: views + lines.count)
     }
-    open(stream, .subscribe, seat, &rooms, &step)
+    open(stream, .subscribe, seat, &rooms.table, &step)
     for kind in lines {
       guard let seat = rooms.table.seats[seat.id] else { return }
-      for view in Viewing.open(1, kind, on: seat, connection: stream, &rooms, &step) {
-        Viewing.show(tracks[kind], on: view, &rooms, &step)
+      for view in Viewing.open(1, kind, on: seat, connection: stream, &rooms.media, rooms.table, &step) {
+        Viewing.show(tracks[kind], on: view, &rooms.media, rooms.table, &step)
       }
     }
   }
 
   /// Lets a connection carry other tracks.
   private static func show(
-    _ names: [String], on stream: MediaConnectionID, _ seat: Seat, _ rooms: inout Rooms,
+    _ names: [String], on stream: MediaConnectionID, _ seat: Seat, _ media: inout TrackTable, _ table: RoomTable,
     _ step: inout Step
   ) throws(ErrorObject) {
-    let tracks = try tracks(names, seat, rooms)
-    let views = views(on: stream, of: seat, rooms)
+    let tracks = try tracks(names, seat, media, table)
+    let views = views(on: stream, of: seat, media)
     guard !views.isEmpty else { throw ErrorObject(.notSubscribed) }
     for view in views {
       guard let kind = view.view?.kind else { continue }
-      Viewing.show(tracks[kind], on: view.id, &rooms, &step)
+      Viewing.show(tracks[kind], on: view.id, &media, table, &step)
     }
   }
 
   /// - Throws: 4001 for a track that is not in the room, 1005 for one's own, or without the right to receive.
   private static func tracks(
-    _ names: [String], _ seat: Seat, _ rooms: Rooms
+    _ names: [String], _ seat: Seat, _ media: TrackTable, _ table: RoomTable
   ) throws(ErrorObject) -> [TrackKind: TrackID] {
     var tracks: [TrackKind: TrackID] = [:]
     for name in names {
-      let track = try rooms.table.track(named: name, visibleFrom: seat)
-      try rooms.checkSubscribe(seat, to: track)
+      let track = try media.track(named: name, visibleFrom: seat)
+      try Access.checkSubscribe(seat, to: track, table)
       tracks[track.wire.kind] = track.id
     }
     return tracks
   }
 
   private static func views(
-    on stream: MediaConnectionID, of seat: Seat, _ rooms: Rooms
+    on stream: MediaConnectionID, of seat: Seat, _ media: TrackTable
   ) -> [Subscription] {
-    seat.views.compactMap { rooms.table.subscriptions[$0] }.filter { $0.connection == stream }
+    media[seat.id].views.compactMap { media.subscriptions[$0] }.filter { $0.connection == stream }
   }
 
   /// Replies with the server's answer. Where the client can decode none of what it wanted, there is no stream.
@@ -178,14 +179,14 @@ enum Streams {
     do throws(ErrorObject) {
       let sdp = try result.get()
       guard let seat = core.rooms.table.seats[id], seat.streams.contains(stream) else { throw ErrorObject(.notJoined) }
-      guard views(on: stream, of: seat, core.rooms).contains(where: { $0.track != nil }) else {
+      guard views(on: stream, of: seat, core.rooms.media).contains(where: { $0.track != nil }) else {
         throw ErrorObject(.noCommonCodec)
       }
       step.answer(key, .success(.published(PublishResult(sdp: sdp, tracks: []))))
     } catch {
       // One that was ended in the meantime was not refused.
       let isThere = core.rooms.table.seats[id]?.streams.contains(stream) == true
-      step.warn(ifRefused: Result<Void, ErrorObject>.failure(error), of: isThere ? id : nil, core.rooms)
+      step.warn(ifRefused: Result<Void, ErrorObject>.failure(error), of: isThere ? id : nil, core.rooms.table)
       close(stream, of: id, &core, &step)
       step.answer(key, .failure(error))
     }
@@ -198,13 +199,13 @@ enum Streams {
     _ stream: MediaConnectionID, of id: SeatID, _ core: inout ConferenceCore, _ step: inout Step
   ) {
     guard let seat = core.rooms.table.seats[id], seat.streams.contains(stream) else { return }
-    for view in views(on: stream, of: seat, core.rooms) { core.rooms.removeSubscription(view.id, &step) }
-    let tracks = core.rooms.table.tracks(of: id).filter { $0.connection == stream }.map(\.id)
-    for track in tracks { core.rooms.endTrack(track, &step) }
+    for view in views(on: stream, of: seat, core.rooms.media) { Subscribing.remove(view.id, &core.rooms.media, &step) }
+    let tracks = core.rooms.media.tracks(of: id).filter { $0.connection == stream }.map(\.id)
+    for track in tracks { Publishing.end(track, &core.rooms.media, core.rooms.table, &step) }
     core.rooms.table.update(id) { $0.streams.remove(stream) }
     step.add(.stream(.close(id, stream)))
     core.mediaChanged(.ended, stream, of: id, &step)
-    for track in tracks { core.rooms.announceEnd(of: track, seat: id, &step) }
+    for track in tracks { Publishing.announceEnd(of: track, seat: id, core.rooms.table, &step) }
   }
 
   /// Tells the front door what has become of a connection that only it has a name for.

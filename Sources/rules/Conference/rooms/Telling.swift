@@ -1,0 +1,20 @@
+// How rooms tell people: everybody in a room, or one of what has become of their media.
+
+import RoostProtocol
+
+extension Step {
+  /// Tells everybody in a room but one.
+  mutating func tell(
+    _ event: Event, in room: RoomKey, of table: RoomTable, except seat: SeatID? = nil
+  ) {
+    tell(event, to: table.members(of: room).filter { $0.id != seat }.map(\.session))
+  }
+
+  /// Tells the client of a connection that the room protocol has a name for. Others have a front door that tells of them.
+  mutating func tell(
+    _ failure: MediaFailure, of connection: MediaConnectionID, to session: SessionID
+  ) {
+    guard let pc = connection.pc else { return }
+    tell(.mediaFailed(MediaEvent(pc: pc, step: failure.step, reason: failure.reason)), to: session)
+  }
+}
