@@ -96,7 +96,7 @@ public struct ConferenceCore: Sendable {
     case .silence(let asker, let silence): silenceTold(to: asker, silence, &step)
     case .swapProcessed(let key, let result):
       if case .failure(let error) = result, subscribing.swaps[key] != nil {
-        RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: key.session, &self, &step)
+        RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: sessions.table[key.session], &refusalLines, &step)
       }
       subscribing.swapProcessed(key, result, &rooms.media, rooms.table, &step)
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &rooms.table, rooms.media, &step)

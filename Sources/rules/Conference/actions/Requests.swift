@@ -66,7 +66,8 @@ extension ConferenceCore {
       if let reply = try perform(request, key, silence, &step) { step.answer(key, .success(reply)) }
     } catch {
       if !request.hasRefusalLine(for: error) {
-        RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: key.session, &self, &step)
+        RefusalLog.note(
+          request.method.rawValue, in: request.roomName, error, of: sessions.table[key.session], &refusalLines, &step)
       }
       step.answer(key, .failure(error))
     }

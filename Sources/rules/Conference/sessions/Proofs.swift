@@ -73,7 +73,7 @@ enum Proofs {
     if rights != now || before.identity.rooms != session.identity.rooms { tell(id, &core.sessions.table, &step) }
     enforce(lost: rights.subtracting(now), on: id, &core, &step)
     enforceGained(now.subtracting(rights), on: id, &core, &step)
-    roleChanged(from: role, on: id, &core, &step)
+    roleChanged(from: role, on: id, &core.rooms, &step)
   }
 
   /// Tells a client what it may do where it is now.
@@ -100,12 +100,10 @@ enum Proofs {
 
   /// Others see who moderates.
   private static func roleChanged(
-    from before: RoomRole?, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
+    from before: RoomRole?, on id: SessionID, _ rooms: inout Rooms, _ step: inout Step
   ) {
-    guard let seat = core.rooms.table.currentSeat(of: id), Access.role(of: seat, core.rooms.table) != before else {
-      return
-    }
-    Moderating.roleChanged(of: seat, &core.rooms, &step)
+    guard let seat = rooms.table.currentSeat(of: id), Access.role(of: seat, rooms.table) != before else { return }
+    Moderating.roleChanged(of: seat, &rooms, &step)
   }
 
   /// Ends what runs and needs a right that was lost, the greatest first: with a seat all goes that hangs on it.

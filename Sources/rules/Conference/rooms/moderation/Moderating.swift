@@ -104,9 +104,9 @@ enum Moderating {
     case .unban:
       Banning.forget(order.params.user ?? "", order.room.name, &core.rooms, &step)
       tell(order, core.rooms, &step)
-    case .lock: setDoor(.locked, order, &core, &step)
-    case .unlock: setDoor(.open, order, &core, &step)
-    case .lobby: setDoor(.lobby, order, &core, &step)
+    case .lock: setDoor(.locked, order, &core.rooms, &step)
+    case .unlock: setDoor(.open, order, &core.rooms, &step)
+    case .lobby: setDoor(.lobby, order, &core.rooms, &step)
     case .admit, .deny: decide(order, &core.rooms.table, &step)
     case .role: setRole(order, &core.rooms, &step)
     case .disableChat, .enableChat:
@@ -197,11 +197,11 @@ enum Moderating {
     core.carry((try? core.calls.remove(user, from: call, by: order.seat.user, at: step.now)) ?? [], &step)
   }
 
-  private static func setDoor(_ door: Door, _ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
-    Doors.set(door, of: order.key, order.event, &core.rooms.table, &step)
-    Doors.keep(order.key, core.rooms.table, &step)
-    tell(order, core.rooms, &step)
-    Doors.tellOperatorsLock(order.key, core.rooms.table, &step)
+  private static func setDoor(_ door: Door, _ order: Order, _ rooms: inout Rooms, _ step: inout Step) {
+    Doors.set(door, of: order.key, order.event, &rooms.table, &step)
+    Doors.keep(order.key, rooms.table, &step)
+    tell(order, rooms, &step)
+    Doors.tellOperatorsLock(order.key, rooms.table, &step)
   }
 
   /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named. Who is in the

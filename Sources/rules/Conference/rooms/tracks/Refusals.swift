@@ -82,16 +82,16 @@ enum RefusalLog {
 
   /// Leaves one about a request, unless it has one of its own. That somebody asks too fast says nothing of what they asked.
   static func note(
-    _ method: String, in room: String? = nil, _ error: ErrorObject, of id: SessionID, _ core: inout ConferenceCore,
-    _ step: inout Step
+    _ method: String, in room: String? = nil, _ error: ErrorObject, of session: Session?,
+    _ lines: inout RefusalLines, _ step: inout Step
   ) {
-    guard error.code != .rateLimited, let session = core.sessions.table[id] else { return }
+    guard error.code != .rateLimited, let session else { return }
     leave(
       "request_refused",
       [
         "method": method, "room": room ?? session.place?.room ?? "", "user": session.user,
         "code": error.code.name, "reason": error.data.reason ?? "",
-      ], of: session.identity, &core.refusalLines, &step)
+      ], of: session.identity, &lines, &step)
   }
 }
 

@@ -60,7 +60,9 @@ enum Streams {
       guard try perform(request, key, seat, &core, &step) else { return }
       step.answer(key, .success(.empty))
     } catch {
-      if let name = request.nameInLog { RefusalLog.note(name, error, of: session, &core, &step) }
+      if let name = request.nameInLog {
+        RefusalLog.note(name, error, of: core.sessions.table[session], &core.refusalLines, &step)
+      }
       step.answer(key, .failure(error))
     }
   }
