@@ -99,10 +99,10 @@ enum AgreementScenarios {
           $0.extensions = HeaderExtensionIDs()
         }
         let transport = try #require(stage.call.worker.directory.transports[try stage.person("bert").key])
-        #expect(stage.call.worker.transports[transport].routes.findOutgoing(rtx) == nil)
+        #expect(stage.call.worker.ends.transports[transport].routes.findOutgoing(rtx) == nil)
         try answer(stage) { $0.rtxSSRC = rtx }
         #expect(
-          stage.call.worker.transports[transport].routes.findOutgoing(rtx)
+          stage.call.worker.ends.transports[transport].routes.findOutgoing(rtx)
             == stage.call.worker.directory.consumers[consumer])
         stage.call.run(.milliseconds(500))
         // The codecs are the same: no keyframe was needed.

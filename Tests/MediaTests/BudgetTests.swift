@@ -107,9 +107,9 @@ struct BudgetTests {
     let later = stage.call.now + .seconds(60)
     _ = try stage.queue(.video, 1, for: stage.bert, due: later)
     try stage.flush(at: later, [(stage.bert, SendBudget(bytes: 0, renewedAt: later + .seconds(1)))])
-    #expect(stage.call.worker.transports[id].sendingSince(at: later) == nil)
+    #expect(stage.call.worker.ends.transports[id].sendingSince(at: later) == nil)
     try stage.flush(at: later + .seconds(1))
-    #expect(stage.call.worker.transports[id].sendingSince(at: later + .seconds(1)) == later + .seconds(1))
+    #expect(stage.call.worker.ends.transports[id].sendingSince(at: later + .seconds(1)) == later + .seconds(1))
   }
 
   /// A budget that says nothing of use about its renewal neither has the loop turn for nothing nor is its receiver forgotten.
@@ -220,13 +220,13 @@ private struct BudgetStage {
 
 extension WorkerState {
   fileprivate mutating func enqueue(_ entry: SendEntry, _ kind: MediaKind, to transport: TransportID) {
-    egress.enqueue(entry, kind, to: .transport(transport), &transports)
+    egress.enqueue(entry, kind, to: .transport(transport), &ends)
   }
 
   fileprivate mutating func flush(
     at now: Instant, _ budgets: [TransportKey: SendBudget], into sink: inout CollectingSink
   ) {
-    egress.flush(at: now, &transports, &forwarder, into: &sink) { transport, _ in
+    egress.flush(at: now, &ends, &forwarder, into: &sink) { transport, _ in
       budgets[transport.key] ?? .unlimited
     }
   }

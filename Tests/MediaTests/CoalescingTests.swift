@@ -213,7 +213,7 @@ struct CoalescingTests {
       guard let machine = call.machine, machine.turns > turns else { return }
       turns = machine.turns
       for receiver in call.worker.egress.queue.receivers {
-        let waiting = receiver.destination.chain(&call.worker.transports)?.pointee
+        let waiting = call.worker.ends.chain(of: receiver.destination)?.pointee
         #expect(waiting.map { $0.video.first < 0 } == true, "pictures leave with the turn that finds them")
         worst = max(worst, receiver.due - call.now)
       }
@@ -360,6 +360,6 @@ extension WorkerState {
   /// Puts a packet into the queue of its receiver, as for one that is sent again.
   fileprivate mutating func enqueue(_ entry: SendEntry, to transport: TransportID) {
     let kind = forwarder.consumers[entry.consumer].consumer.parameters.kind
-    egress.enqueue(entry, kind, to: .transport(transport), &transports)
+    egress.enqueue(entry, kind, to: .transport(transport), &ends)
   }
 }

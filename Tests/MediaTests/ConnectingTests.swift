@@ -126,7 +126,7 @@ struct ConnectingTests {
     #expect(sockets.first == 0 && sockets.last == 1)
     #expect(zip(sockets, sockets.dropFirst()).count { $0 != $1 } == 1)
     let id = try #require(call.worker.directory.transports[bert.key])
-    #expect(call.worker.transports[id].path == bert.path)
+    #expect(call.worker.ends.transports[id].path == bert.path)
     let stream = try #require(call.stream(consumer))
     #expect(stream.problems == [] && stream.frames.count > 150)
     #expect(call.count { if case .transportLost = $0 { true } else { false } } == 0)

@@ -13,7 +13,7 @@ struct EndingTests {
 
   private func sendingStreams(_ call: Call, _ peer: VirtualPeer) throws -> Int {
     let id = try #require(call.worker.directory.transports[peer.key])
-    return call.worker.transports[id].security.sendingStreams
+    return call.worker.ends.transports[id].security.sendingStreams
   }
 
   /// Each subscription has an SSRC of its own, and each was sent on.

@@ -104,7 +104,7 @@ struct FloodTests {
     #expect(failures == 1)
     #expect(answers < 3_000)
     let id = try #require(call.worker.directory.transports[mallory.key])
-    let isReady = call.worker.transports[id].security.isReady
+    let isReady = call.worker.ends.transports[id].security.isReady
     #expect(!isReady)
     try expectClean(call, bert, frames: 40)
     // Somebody new still comes in.

@@ -39,12 +39,12 @@ struct ForeignHelloTests {
         call.answer(peer)
       case .beforeTheFirstCheck: inject()
       case .beforeTheHandshake:
-        let hasChecked = call.run(atMost: .seconds(5)) { call.worker.transports[id].controlPath != nil }
+        let hasChecked = call.run(atMost: .seconds(5)) { call.worker.ends.transports[id].controlPath != nil }
         #expect(hasChecked)
         inject()
       case .inTheHandshake:
         #expect(call.run(atMost: .seconds(5)) { answered.contains(peer.path) })
-        let isReady = call.worker.transports[id].security.isReady
+        let isReady = call.worker.ends.transports[id].security.isReady
         #expect(!isReady)
         inject()
       case .inTheCall: break
@@ -69,7 +69,7 @@ struct ForeignHelloTests {
     let call = try Call(seed: 12)
     let mallory = try call.join("mallory") { $0.shakesHands = false }
     let id = try #require(call.worker.directory.transports[mallory.key])
-    let hasChecked = call.run(atMost: .seconds(5)) { call.worker.transports[id].controlPath != nil }
+    let hasChecked = call.run(atMost: .seconds(5)) { call.worker.ends.transports[id].controlPath != nil }
     #expect(hasChecked)
     var answers = 0
     call.onDatagram = { _, bytes in if PacketClass.classify(bytes.span) == .dtls { answers += 1 } }
@@ -86,7 +86,7 @@ struct ForeignHelloTests {
     // A thousand at once end it at once.
     let other = try call.join("oscar") { $0.shakesHands = false }
     let otherID = try #require(call.worker.directory.transports[other.key])
-    let otherHasChecked = call.run(atMost: .seconds(5)) { call.worker.transports[otherID].controlPath != nil }
+    let otherHasChecked = call.run(atMost: .seconds(5)) { call.worker.ends.transports[otherID].controlPath != nil }
     #expect(otherHasChecked)
     for _ in 0..<999 { call.inject(Self.hello, from: other.path) }
     call.turn()

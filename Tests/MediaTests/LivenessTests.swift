@@ -157,7 +157,7 @@ struct LivenessTests {
     #expect(recoveries(of: anna) == 1)
     #expect(call.worker.directory.paths[old] == nil)
     let id = try #require(call.worker.directory.transports[anna.key])
-    #expect(call.worker.transports[id].path == anna.path)
+    #expect(call.worker.ends.transports[id].path == anna.path)
   }
 
   @Test func closingALostTransportLeavesNoPathBehind() throws {

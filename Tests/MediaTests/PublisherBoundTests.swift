@@ -76,10 +76,10 @@ struct PublisherBoundTests {
     let id = try #require(call.worker.directory.transports[anna.key])
     for tracks in 1...33 {
       let track = call.publish(anna, .video)
-      let known = call.worker.transports[id].routes.incoming.count
+      let known = call.worker.ends.transports[id].routes.incoming.count
       #expect(known == min(2 * tracks, Routes.maximumIncoming))
       let ssrc = try #require(call.layers(track).first).ssrc
-      let isKnown = call.worker.transports[id].routes.findIncoming(ssrc) != nil
+      let isKnown = call.worker.ends.transports[id].routes.findIncoming(ssrc) != nil
       #expect(isKnown == (tracks <= 32))
     }
   }

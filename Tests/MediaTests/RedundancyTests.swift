@@ -264,7 +264,7 @@ struct ProtectingTests {
     let (call, _, heard) = try call(tracks: 3)
     let bert = call.peers[1]
     let id = try #require(call.worker.directory.transports[bert.key])
-    call.worker.transports[id].redundancy = RedundancyControl(seesRoom: seesRoom)
+    call.worker.ends.transports[id].redundancy = RedundancyControl(seesRoom: seesRoom)
     (bert.downlink.rate, bert.downlink.loss) = (170_000, 0.1)
     call.run(.seconds(60))
     let delays = try heard.flatMap { key in
@@ -280,17 +280,17 @@ struct ProtectingTests {
   @Test func theAllocatorCountsIt() throws {
     let (call, _, _) = try call()
     let id = try #require(call.worker.directory.transports[call.peers[1].key])
-    #expect(call.worker.transports[id].downlink == nil, "sound alone is not measured")
+    #expect(call.worker.ends.transports[id].downlink == nil, "sound alone is not measured")
     call.peers[1].downlink.loss = 0.2
     call.run(.seconds(10))
-    #expect(call.worker.transports[id].earlierPackets == 2)
-    let isMeasured = call.worker.transports[id].downlink != nil
+    #expect(call.worker.ends.transports[id].earlierPackets == 2)
+    let isMeasured = call.worker.ends.transports[id].downlink != nil
     #expect(isMeasured, "what is added may be too much")
     #expect(call.worker.lines.protected == 1)
     // Video comes: from now on the line can be probed.
     let video = call.publish(call.peers[0], .video)
     call.subscribe(call.peers[1], to: video)
-    let canProbe = call.worker.transports[id].downlink?.canProbe
+    let canProbe = call.worker.ends.transports[id].downlink?.canProbe
     #expect(canProbe == true)
   }
 }

@@ -162,9 +162,9 @@ struct TransportTests {
       call.run(.milliseconds(60))
     }
     let id = try #require(call.worker.directory.transports[anna.key])
-    #expect(call.worker.transports[id].paths.count == 16)
-    #expect(call.worker.directory.paths.count == call.worker.transports[id].paths.count)
-    #expect(call.worker.transports[id].path == anna.path)
+    #expect(call.worker.ends.transports[id].paths.count == 16)
+    #expect(call.worker.directory.paths.count == call.worker.ends.transports[id].paths.count)
+    #expect(call.worker.ends.transports[id].path == anna.path)
   }
 }
 
@@ -257,7 +257,7 @@ enum PathScenarios {
         stage.call.run(.seconds(1))
         #expect(stage.notes["sent"] == 0)
         let id = try #require(stage.call.worker.directory.transports[bert.key])
-        #expect(stage.call.worker.transports[id].holds(bert.path, at: stage.call.now) == false)
+        #expect(stage.call.worker.ends.transports[id].holds(bert.path, at: stage.call.now) == false)
       },
       Step("back") { stage in
         let bert = try stage.person("bert")

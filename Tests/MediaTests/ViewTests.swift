@@ -110,7 +110,7 @@ struct ViewTests {
     call.run(.seconds(30))
     let id = try #require(call.worker.directory.transports[dora.key])
     for number in 0..<99 {
-      let wait = call.worker.transports[id].keyframeAllowance.take(at: call.now)
+      let wait = call.worker.ends.transports[id].keyframeAllowance.take(at: call.now)
       #expect(wait == nil, "\(number)")
     }
     let before = call.worker.counters.drops[.tooManyRequests]

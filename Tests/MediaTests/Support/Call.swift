@@ -317,6 +317,6 @@ final class Call {
 extension WorkerState {
   /// How many SSRCs a transport knows of its peer.
   mutating func routes(of key: TransportKey) -> Int? {
-    directory.transports[key].map { transports[$0].routes.incoming.count }
+    directory.transports[key].map { ends.transports[$0].routes.incoming.count }
   }
 }

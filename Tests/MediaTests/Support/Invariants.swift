@@ -14,24 +14,24 @@ extension Call {
     var broken: [String] = []
     var perRoom: [RoomID: Int] = [:]
     var paths = 0
-    if worker.directory.transports.count != worker.transports.count {
+    if worker.directory.transports.count != worker.ends.transports.count {
       broken.append("keys and transports differ in number")
     }
     for (key, id) in worker.directory.transports {
-      guard worker.transports.contains(id) else {
+      guard worker.ends.transports.contains(id) else {
         broken.append("transport \(key.value) is a stale handle")
         continue
       }
-      perRoom[worker.transports[id].room, default: 0] += 1
-      paths += worker.transports[id].paths.count
-      if worker.transports[id].key != key { broken.append("transport \(key.value) is another one") }
-      if let path = worker.transports[id].path, !worker.transports[id].paths.contains(path) {
+      perRoom[worker.ends.transports[id].room, default: 0] += 1
+      paths += worker.ends.transports[id].paths.count
+      if worker.ends.transports[id].key != key { broken.append("transport \(key.value) is another one") }
+      if let path = worker.ends.transports[id].path, !worker.ends.transports[id].paths.contains(path) {
         broken.append("transport \(key.value) sends to a path that is not its own")
       }
-      for path in worker.transports[id].paths where worker.directory.paths[path] != id {
+      for path in worker.ends.transports[id].paths where worker.directory.paths[path] != id {
         broken.append("path of transport \(key.value) leads elsewhere")
       }
-      for fragment in worker.transports[id].fragments where !worker.directory.leads(fragment, to: id) {
+      for fragment in worker.ends.transports[id].fragments where !worker.directory.leads(fragment, to: id) {
         broken.append("fragment \(fragment) of transport \(key.value) leads elsewhere")
       }
       broken += routeRules(id)
@@ -48,13 +48,13 @@ extension Call {
 
   private func routeRules(_ id: TransportID) -> [String] {
     var broken: [String] = []
-    for route in worker.transports[id].routes.incoming where !worker.forwarder.encodings.contains(route.encoding) {
+    for route in worker.ends.transports[id].routes.incoming where !worker.forwarder.encodings.contains(route.encoding) {
       broken.append("SSRC \(route.ssrc) leads to an encoding that is gone")
     }
-    for line in worker.transports[id].routes.lines where !worker.forwarder.producers.contains(line.producer) {
+    for line in worker.ends.transports[id].routes.lines where !worker.forwarder.producers.contains(line.producer) {
       broken.append("a line leads to a producer that is gone")
     }
-    for route in worker.transports[id].routes.outgoing where !worker.forwarder.consumers.contains(route.consumer) {
+    for route in worker.ends.transports[id].routes.outgoing where !worker.forwarder.consumers.contains(route.consumer) {
       broken.append("SSRC \(route.ssrc) leads to a consumer that is gone")
     }
     return broken
@@ -71,7 +71,7 @@ extension Call {
       }
       encodings += worker.forwarder.producers[id].encodings.count
       consumers += worker.forwarder.producers[id].consumers.count
-      if !worker.transports.contains(worker.forwarder.producers[id].transport) {
+      if !worker.ends.transports.contains(worker.forwarder.producers[id].transport) {
         broken.append("producer without a transport")
       }
       for encoding in worker.forwarder.producers[id].encodings
@@ -102,7 +102,7 @@ extension Call {
       }
       switch worker.forwarder.consumers[id].destination {
       case .transport(let id):
-        if !worker.transports.contains(id) { broken.append("consumer without a transport") }
+        if !worker.ends.transports.contains(id) { broken.append("consumer without a transport") }
       }
     }
     return broken
@@ -111,7 +111,7 @@ extension Call {
   private func workerRules() -> [String] {
     var broken: [String] = []
     let counters = worker.counters
-    if counters.transports != worker.transports.count { broken.append("transports counted wrong") }
+    if counters.transports != worker.ends.transports.count { broken.append("transports counted wrong") }
     if counters.producers != worker.forwarder.producers.count { broken.append("producers counted wrong") }
     if counters.consumers != worker.forwarder.consumers.count { broken.append("consumers counted wrong") }
     if !worker.egress.control.isEmpty { broken.append("something waits behind a flush") }
@@ -134,7 +134,7 @@ extension Call {
   func leftovers() -> [String] {
     var left: [String] = []
     for (name, count) in [
-      ("transports", worker.transports.count), ("rooms", worker.forwarder.rooms.count),
+      ("transports", worker.ends.transports.count), ("rooms", worker.forwarder.rooms.count),
       ("producers", worker.forwarder.producers.count),
       ("encodings", worker.forwarder.encodings.count), ("consumers", worker.forwarder.consumers.count),
       ("paths", worker.directory.paths.count), ("fragments", worker.directory.fragmentCount),

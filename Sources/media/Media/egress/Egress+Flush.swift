@@ -32,15 +32,15 @@ extension Egress {
   /// Sends what is due. STUN, DTLS and RTCP go first, and media goes with the same system calls, receiver by receiver. `now`
   /// is when the turn began; `budget` says how much video may leave for a receiver for which so many bytes of it wait.
   mutating func flush<Sink: DatagramSink & ~Copyable>(
-    at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
+    at now: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink,
     budget: (inout Transport, _ waiting: Int) -> SendBudget
   ) {
     turned = now
     flushControl(into: &sink)
     if queue.nextDue <= now || queue.isUnderPressure {
-      flushMedia(at: now, &transports, &forwarder, into: &sink, budget: budget)
+      flushMedia(at: now, &ends, &forwarder, into: &sink, budget: budget)
     }
-    if nextProbe <= now { flushPadding(at: now, &transports, &forwarder, into: &sink) }
+    if nextProbe <= now { flushPadding(at: now, &ends, &forwarder, into: &sink) }
     segments.send(into: &sink, report: &counters.report)
   }
 
@@ -61,7 +61,7 @@ extension Egress {
 
   /// Seals what is due.
   private mutating func flushMedia<Sink: DatagramSink & ~Copyable>(
-    at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
+    at now: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink,
     budget: (inout Transport, _ waiting: Int) -> SendBudget
   ) {
     // Receivers that are due within the slack go along: to wake again for them alone costs more than their packets might gain.
@@ -69,13 +69,13 @@ extension Egress {
     let sendTime = AbsoluteSendTime.value(at: now)
     var kept = 0
     for index in queue.receivers.indices {
-      prefetchReceivers(behind: index, until: limit, &transports, &forwarder)
+      prefetchReceivers(behind: index, until: limit, &ends, &forwarder)
       var receiver = queue.receivers[index]
-      guard let chain = receiver.destination.chain(&transports) else { continue }
+      guard let chain = ends.chain(of: receiver.destination) else { continue }
       let isServed = receiver.due <= limit
       if isServed {
         receiver.due = flush(
-          receiver.destination, until: limit, sendTime: sendTime, &transports, &forwarder, into: &sink, budget: budget)
+          receiver.destination, until: limit, sendTime: sendTime, &ends, &forwarder, into: &sink, budget: budget)
         if receiver.due == .distantFuture { continue }
       }
       queue.receivers[kept] = receiver
@@ -89,12 +89,12 @@ extension Egress {
   /// `distantFuture` where nothing is left.
   private mutating func flush<Sink: DatagramSink & ~Copyable>(
     _ receiver: Destination, until limit: Instant, sendTime: UInt32,
-    _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
+    _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink,
     budget: (inout Transport, _ waiting: Int) -> SendBudget
   ) -> Instant {
     switch receiver {
     case .transport(let id):
-      guard let transport = transports.pointer(to: id) else { return .distantFuture }
+      guard let transport = ends.transports.pointer(to: id) else { return .distantFuture }
       guard let path = transport.pointee.path else {
         discard(&transport.pointee)
         return .distantFuture
@@ -269,16 +269,16 @@ extension Egress {
   /// leads to what waits for the second, which leads to the stream of the first.
   @inline(__always)
   private mutating func prefetchReceivers(
-    behind index: Int, until limit: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder
+    behind index: Int, until limit: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder
   ) {
-    if isDue(index + 3, by: limit) { queue.receivers[index + 3].destination.prefetchFlush(&transports) }
-    if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2, &transports) {
+    if isDue(index + 3, by: limit) { ends.prefetchFlush(to: queue.receivers[index + 3].destination) }
+    if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2, &ends) {
       forwarder.consumers.prefetch(waiting, bytes: ConsumerSlot.front)
     }
-    if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1, &transports),
+    if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1, &ends),
       let slot = forwarder.consumers.pointer(to: waiting)
     {
-      queue.receivers[index + 1].destination.prefetchSealing(of: slot.pointee.consumer.ssrc, &transports)
+      ends.prefetchSealing(of: slot.pointee.consumer.ssrc, to: queue.receivers[index + 1].destination)
     }
   }
 
@@ -289,8 +289,8 @@ extension Egress {
 
   /// Whose packet is the first that waits for a receiver; nil where there is none.
   @inline(__always)
-  private func firstConsumer(ofReceiver index: Int, _ transports: inout Transports) -> ConsumerID? {
-    guard let chain = queue.receivers[index].destination.chain(&transports)?.pointee else { return nil }
+  private func firstConsumer(ofReceiver index: Int, _ ends: inout Ends) -> ConsumerID? {
+    guard let chain = ends.chain(of: queue.receivers[index].destination)?.pointee else { return nil }
     let first = chain.video.first >= 0 ? chain.video.first : chain.audio.first
     return first >= 0 ? queue[first].consumer : nil
   }

@@ -22,12 +22,14 @@ extension Egress {
 
   /// Sends what the probes under way want now.
   mutating func flushPadding<Sink: DatagramSink & ~Copyable>(
-    at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink
+    at now: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink
   ) {
     var kept = 0
     nextProbe = .distantFuture
     for index in probing.indices {
-      guard let transport = transports.pointer(to: probing[index]), let path = transport.pointee.path else { continue }
+      guard let transport = ends.transports.pointer(to: probing[index]), let path = transport.pointee.path else {
+        continue
+      }
       let departure = Departure(
         transport: transport, path: path, sendTime: AbsoluteSendTime.value(at: now), budget: .unlimited)
       if transport.pointee.nextPadding(at: now) != nil { pad(departure, &forwarder, into: &sink) }

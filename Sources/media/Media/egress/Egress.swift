@@ -35,9 +35,9 @@ struct Egress: ~Copyable {
 
   /// The same for a packet that is sent again. Where its receiver cannot be sent to, it is dropped and counted.
   mutating func enqueue(
-    _ entry: SendEntry, _ kind: MediaKind, to destination: Destination, _ transports: inout Transports
+    _ entry: SendEntry, _ kind: MediaKind, to destination: Destination, _ ends: inout Ends
   ) {
-    switch destination.queue(&transports) {
+    switch ends.queue(of: destination) {
     case .gone, .closed: counters.drops.count(.transportDown)
     case .open(let chain): append(entry, kind, to: destination, &chain.pointee)
     }

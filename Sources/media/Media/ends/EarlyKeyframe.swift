@@ -15,7 +15,7 @@ enum EarlyKeyframe {
   /// Asks for the keyframe that a subscription will begin with. Not of a stream of which the cache would be too much to send by then
   /// (`ReplayLimits`): the publisher would be asked twice.
   static func ask(
-    for id: ConsumerID, _ transports: inout Transports, _ forwarder: inout Forwarder, at now: Instant
+    for id: ConsumerID, _ ends: inout Ends, _ forwarder: inout Forwarder, at now: Instant
   ) {
     guard let slot = forwarder.consumers.pointer(to: id), let producer = slot.pointee.producer,
       slot.pointee.consumer.awaitsKeyframe, !slot.pointee.isStopped
@@ -26,7 +26,7 @@ enum EarlyKeyframe {
     let bytes = forwarder.encodings[encodings[layer]].encoding.rate.steadyBytesPerSecond(at: now)
     let size = BitRate(bitsPerSecond: Double(bytes) * 8).size(in: connectingTime)
     if size.bytes <= ReplayLimits.mostBytes {
-      KeyframeCharge.ask(for: id, &forwarder, &transports, at: now)
+      KeyframeCharge.ask(for: id, &forwarder, &ends, at: now)
     }
   }
 }

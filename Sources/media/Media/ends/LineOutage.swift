@@ -15,40 +15,40 @@ enum LineOutage {
 
   /// After each step of a line's estimator and each sign of life.
   static func follow(
-    _ id: TransportID, _ transports: inout Transports, _ forwarder: inout Forwarder, _ egress: inout Egress,
-    telling events: inout [WorkerEvent], at now: Instant
+    _ id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder, _ egress: inout Egress,
+    _ turn: inout Turn
   ) {
-    let isDark = transports[id].seemsDark(at: now)
-    if isDark { transports[id].downlink?.noteAllocation(at: now) }
-    guard isDark != transports[id].isDark else { return }
-    transports[id].isDark = isDark
+    let isDark = ends.transports[id].seemsDark(at: turn.now)
+    if isDark { ends.transports[id].downlink?.noteAllocation(at: turn.now) }
+    guard isDark != ends.transports[id].isDark else { return }
+    ends.transports[id].isDark = isDark
     if isDark {
-      begin(id, &transports, &forwarder, &egress)
+      begin(id, &ends, &forwarder, &egress)
     } else {
-      end(id, &transports, &forwarder, telling: &events, at: now)
+      end(id, &ends, &forwarder, &turn)
     }
   }
 
   /// What waits would come too late. Sound goes on: it is little, and is answered as soon as it arrives.
   private static func begin(
-    _ id: TransportID, _ transports: inout Transports, _ forwarder: inout Forwarder, _ egress: inout Egress
+    _ id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder, _ egress: inout Egress
   ) {
-    for stream in videos(of: id, &transports, &forwarder) {
+    for stream in videos(of: id, &ends, &forwarder) {
       forwarder.consumers[stream].isDark = true
       forwarder.consumers[stream].consumer.setPaused(true)
     }
-    if let transport = transports.pointer(to: id) { egress.withdrawVideo(of: transport, &forwarder) }
+    if let transport = ends.transports.pointer(to: id) { egress.withdrawVideo(of: transport, &forwarder) }
   }
 
   /// Layers are chosen for what the line is believed to carry now, and each picture begins anew.
   private static func end(
-    _ id: TransportID, _ transports: inout Transports, _ forwarder: inout Forwarder,
-    telling events: inout [WorkerEvent], at now: Instant
+    _ id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder,
+    _ turn: inout Turn
   ) {
-    if transports[id].downlink?.isSilent == true { transports[id].downlink?.estimator.returned(at: now) }
-    transports[id].followDownlink()
-    forwarder.allocate(for: id, &transports, telling: &events, at: now)
-    for stream in videos(of: id, &transports, &forwarder) {
+    if ends.transports[id].downlink?.isSilent == true { ends.transports[id].downlink?.estimator.returned(at: turn.now) }
+    ends.transports[id].followDownlink()
+    forwarder.allocate(for: id, &ends, &turn)
+    for stream in videos(of: id, &ends, &forwarder) {
       forwarder.consumers[stream].isDark = false
       forwarder.consumers[stream].consumer.setPaused(forwarder.consumers[stream].isStopped)
       forwarder.consumers[stream].consumer.interrupt()
@@ -57,10 +57,10 @@ enum LineOutage {
   }
 
   private static func videos(
-    of id: TransportID, _ transports: inout Transports, _ forwarder: inout Forwarder
+    of id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder
   ) -> [ConsumerID] {
     var found: [ConsumerID] = []
-    for stream in transports[id].routes.outgoing where forwarder.consumers.contains(stream.consumer) {
+    for stream in ends.transports[id].routes.outgoing where forwarder.consumers.contains(stream.consumer) {
       let consumer = forwarder.consumers[stream.consumer].consumer.parameters
       if consumer.kind == .video && consumer.ssrc == stream.ssrc { found.append(stream.consumer) }
     }

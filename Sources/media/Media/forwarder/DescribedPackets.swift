@@ -16,8 +16,8 @@ enum DescribedPackets {
   @inline(never)
   static func accept(
     _ plain: StoredPacket, _ body: UnsafeBufferPointer<UInt8>, _ descriptor: UnsafeBufferPointer<UInt8>, size: Int,
-    _ encoding: EncodingID, of producer: ProducerID, _ forwarder: inout Forwarder, _ transports: inout Transports,
-    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    _ encoding: EncodingID, of producer: ProducerID, _ forwarder: inout Forwarder, _ ends: inout Ends,
+    _ egress: inout Egress, _ turn: inout Turn
   ) {
     var packet = plain
     guard forwarder.encodings[encoding].encoding.describe(&packet, descriptor.span) else {
@@ -26,6 +26,6 @@ enum DescribedPackets {
     forwarder.encodings[encoding].encoding.cache.insert(
       packet, payload: UnsafeRawBufferPointer(body), descriptor: UnsafeRawBufferPointer(descriptor))
     forwarder.deliver(
-      packet, size: size, encoding: encoding, producer: producer, &transports, &egress, telling: &events, at: now)
+      packet, size: size, encoding: encoding, producer: producer, &ends, &egress, &turn)
   }
 }

@@ -9,7 +9,7 @@ extension Forwarder {
   /// Lets every consumer of the encoding's track decide about one stored packet; `beginning` and `isPutIn` as with `deliver`.
   mutating func forward(
     _ packet: StoredPacket, encoding encodingID: EncodingID, beginning: Int64? = nil, isPutIn: Bool = false,
-    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) {
     let producerID = encodings[encodingID].producer
     // What follows a packet that was put in has not been passed over: it comes next, and no number may be given twice (RFC 3711 §9.1).
@@ -21,29 +21,29 @@ extension Forwarder {
     }
     let kind = producers[producerID].kind
     let room = producers[producerID].room
-    if shares.isCounting && !admits(kind, of: room, at: now) { return }
+    if shares.isCounting && !admits(kind, of: room, at: turn.now) { return }
     let waiting = egress.queue.count
     let tracks = rooms[room].producers
-    egress.coalescing.note(receivers.count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    egress.coalescing.note(receivers.count, kind, tracks: tracks, endsFrame: packet.marker, at: turn.now)
     let audience =
       kind == .audio ? egress.coalescing.holdForAudience(sounds: rooms[room].sounds, receivers: receivers.count) : nil
     let offered = Offered(
       packet: packet, kind: kind, encoding: encodingID,
       layer: Int8(truncatingIfNeeded: encodings[encodingID].encoding.index),
       alignment: encodings[encodingID].encoding.timestampAlignment,
-      due: now + (audience ?? egress.coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker)))
+      due: turn.now + (audience ?? egress.coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker)))
     var next = consumers.pointer(to: receivers[0])
     for index in receivers.indices {
       let slot = next
       next = index + 1 < receivers.count ? consumers.pointer(to: receivers[index + 1]) : nil
       // What deciding for the next ones needs is prefetched while it is decided for this one.
-      if let next { next.pointee.destination.prefetchQueue(&transports) }
+      if let next { ends.prefetchQueue(of: next.pointee.destination) }
       if index + 3 < receivers.count { consumers.prefetch(receivers[index + 3], bytes: ConsumerSlot.front) }
-      guard let slot, offer(offered, to: slot, receivers[index], &transports, &egress, telling: &events) else {
+      guard let slot, offer(offered, to: slot, receivers[index], &ends, &egress, &turn) else {
         continue
       }
       if packet.sequence < newest && slot.pointee.consumer.began(with: beginning ?? packet.sequence) {
-        catchUp(offered, to: slot, receivers[index], newest: newest, &transports, &egress, telling: &events)
+        catchUp(offered, to: slot, receivers[index], newest: newest, &ends, &egress, &turn)
       }
     }
     if shares.isCounting { countSent(egress.queue.count - waiting, of: room) }
@@ -52,8 +52,8 @@ extension Forwarder {
   /// Whoever waits for a beginning is sent what came of it before `packet`, from the cache: parameter sets whose picture is here now.
   @inline(never)
   mutating func begin(
-    with first: Int64, before packet: StoredPacket, encoding encodingID: EncodingID, _ transports: inout Transports,
-    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    with first: Int64, before packet: StoredPacket, encoding encodingID: EncodingID, _ ends: inout Ends,
+    _ egress: inout Egress, _ turn: inout Turn
   ) {
     let producer = encodings[encodingID].producer
     let layer = Int8(truncatingIfNeeded: encodings[encodingID].encoding.index)
@@ -66,8 +66,8 @@ extension Forwarder {
         guard let stored = encodings[encodingID].encoding.cache.find(number) else { continue }
         let offered = Offered(
           packet: stored, kind: .video, encoding: encodingID, layer: layer,
-          alignment: encodings[encodingID].encoding.timestampAlignment, due: now)
-        _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
+          alignment: encodings[encodingID].encoding.timestampAlignment, due: turn.now)
+        _ = offer(offered, to: slot, id, &ends, &egress, &turn)
       }
     }
   }
@@ -92,12 +92,12 @@ extension Forwarder {
   /// Queues one packet for one consumer if it wants it.
   @inline(__always)
   private mutating func offer(
-    _ offered: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID, _ transports: inout Transports,
-    _ egress: inout Egress, telling events: inout [WorkerEvent]
+    _ offered: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID, _ ends: inout Ends,
+    _ egress: inout Egress, _ turn: inout Turn
   ) -> Bool {
     let destination = slot.pointee.destination
     let chain: UnsafeMutablePointer<SendChain>
-    switch destination.queue(&transports) {
+    switch ends.queue(of: destination) {
     case .gone: return false
     case .closed:
       // A stream begins, or goes on, when its receiver can be reached: what was not sent must not count as sent.
@@ -113,7 +113,7 @@ extension Forwarder {
       if reason == .awaitingKeyframe && !slot.pointee.replayScheduled
         && offered.packet.info.units.isDisjoint(with: .sets)
       {
-        KeyframeCharge.want(offered.encoding, for: id, &self, &transports, at: offered.packet.arrival)
+        KeyframeCharge.want(offered.encoding, for: id, &self, &ends, at: offered.packet.arrival)
       }
       return false
     case .forward(var rewrite):
@@ -125,10 +125,10 @@ extension Forwarder {
         encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due, rewrite: rewrite,
         length: length)
       egress.append(entry, offered.kind, to: destination, &chain.pointee)
-      if slot.pointee.toldLayer != offered.layer { tell(id, offered, rewrite, &events) }
+      if slot.pointee.toldLayer != offered.layer { tell(id, offered, rewrite, &turn) }
       return true
     case .repair(let rewrite):
-      repair(offered, rewrite, to: slot, id, &transports, &egress)
+      repair(offered, rewrite, to: slot, id, &ends, &egress)
       return false
     }
   }
@@ -137,7 +137,7 @@ extension Forwarder {
   @inline(never)
   private mutating func repair(
     _ offered: Offered, _ rewrite: Rewrite, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID,
-    _ transports: inout Transports, _ egress: inout Egress
+    _ ends: inout Ends, _ egress: inout Egress
   ) {
     guard let retransmission = slot.pointee.consumer.nextRetransmission(offered.packet.codec) else {
       drops.count(.tooLate)
@@ -148,32 +148,31 @@ extension Forwarder {
         encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due,
         retransmission: retransmission, rewrite: rewrite,
         length: rewrite.length(of: offered.packet) + UInt16(Retransmission.overhead)),
-      slot.pointee.consumer.parameters.kind, to: slot.pointee.destination, &transports)
+      slot.pointee.consumer.parameters.kind, to: slot.pointee.destination, &ends)
   }
 
   /// The first packet of a keyframe came late: what was passed over while it was missing follows from the cache.
   private mutating func catchUp(
     _ first: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID, newest: Int64,
-    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent]
+    _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) {
     var offered = first
     for number in ((first.packet.sequence + 1)...newest).suffix(PacketCache.mostPackets) {
       guard let packet = encodings[first.encoding].encoding.cache.find(number) else { continue }
       offered.packet = packet
-      _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
+      _ = offer(offered, to: slot, id, &ends, &egress, &turn)
     }
   }
 
   /// A consumer begins with the newest keyframe in the cache of its layer and what followed. Where it cannot, a keyframe is asked for.
   mutating func replay(
-    _ id: ConsumerID, _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent],
-    at now: Instant
+    _ id: ConsumerID, _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) {
     guard consumers.contains(id), consumers[id].replayScheduled else { return }
     consumers[id].replayScheduled = false
     let layer = consumers[id].consumer.target
     guard let producer = consumers[id].producer, consumers[id].consumer.awaitsKeyframe, !producers[producer].isMuted,
-      producers[producer].encodings.indices.contains(Int(layer)), consumers[id].destination.canBeSentTo(&transports)
+      producers[producer].encodings.indices.contains(Int(layer)), ends.canBeSentTo(consumers[id].destination)
     else { return }
     let encoding = producers[producer].encodings[Int(layer)]
     let alignment = encodings[encoding].encoding.timestampAlignment
@@ -183,34 +182,34 @@ extension Forwarder {
       consumers[id].consumer.beginReplay(from: first, to: newest, layer: layer, alignment: alignment),
       let slot = consumers.pointer(to: id)
     else {
-      KeyframeCharge.want(encoding, for: id, &self, &transports, at: now)
+      KeyframeCharge.want(encoding, for: id, &self, &ends, at: turn.now)
       return
     }
     slot.pointee.owesKeyframe = false
     let waiting = egress.queue.count
     var offered = Offered(
-      packet: first, kind: .video, encoding: encoding, layer: layer, alignment: alignment, due: now)
+      packet: first, kind: .video, encoding: encoding, layer: layer, alignment: alignment, due: turn.now)
     for number in range {
       guard let packet = encodings[encoding].encoding.cache.find(number) else { continue }
       offered.packet = packet
-      _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
+      _ = offer(offered, to: slot, id, &ends, &egress, &turn)
     }
     if shares.isCounting { countSent(egress.queue.count - waiting, of: producers[producer].room) }
   }
 
   @inline(never)
   private mutating func tell(
-    _ consumer: ConsumerID, _ offered: Offered, _ rewrite: Rewrite, _ events: inout [WorkerEvent]
+    _ consumer: ConsumerID, _ offered: Offered, _ rewrite: Rewrite, _ turn: inout Turn
   ) {
     let key = consumers[consumer].key
     let track = producers[encodings[offered.encoding].producer].key
-    if consumers[consumer].wait.end() != nil { events.append(.consumerMisses(key, track, nil)) }
+    if consumers[consumer].wait.end() != nil { turn.tell(.consumerMisses(key, track, nil)) }
     if consumers[consumer].toldLayer == -1 {
-      events.append(.consumerStarted(key, track, timestamp: rewrite.timestamp))
+      turn.tell(.consumerStarted(key, track, timestamp: rewrite.timestamp))
     }
     consumers[consumer].toldLayer = offered.layer
     let producer = encodings[offered.encoding].producer
-    events.append(
+    turn.tell(
       .consumerLayer(
         key, layer: Int(offered.layer), encoding: producers[producer].declaredPlace(of: offered.encoding)))
   }

@@ -19,25 +19,25 @@ extension Forwarder {
   }
 
   mutating func pollLayers(
-    _ id: ProducerID, _ transports: inout Transports, telling events: inout [WorkerEvent], at now: Instant
+    _ id: ProducerID, _ ends: inout Ends, _ turn: inout Turn
   ) {
     guard producers.contains(id) else { return }
     producers[id].layersScheduled = false
-    Reordering.look(at: id, &self, telling: &events, at: now)
-    guard measureLayers(id, at: now) else { return }
-    scheduleLayers(id, at: now)
-    for consumer in producers[id].consumers { aim(consumer, &transports) }
-    noteNeeds(of: id, telling: &events, at: now)
+    Reordering.look(at: id, &self, &turn)
+    guard measureLayers(id, at: turn.now) else { return }
+    scheduleLayers(id, at: turn.now)
+    for consumer in producers[id].consumers { aim(consumer, &ends) }
+    noteNeeds(of: id, &turn)
   }
 
   /// A receiver can be sent more of a track than before. Its publisher is asked at once for layers that it has paused.
-  mutating func askPublisher(_ id: ProducerID?, telling events: inout [WorkerEvent], at now: Instant) {
+  mutating func askPublisher(_ id: ProducerID?, _ turn: inout Turn) {
     guard let id, producers[id].asked?.isWaiting == true else { return }
-    noteNeeds(of: id, telling: &events, at: now)
+    noteNeeds(of: id, &turn)
   }
 
   /// Looks which layers of a track are needed, and has its publisher told where that changes what it is to send.
-  private mutating func noteNeeds(of id: ProducerID, telling events: inout [WorkerEvent], at now: Instant) {
+  private mutating func noteNeeds(of id: ProducerID, _ turn: inout Turn) {
     guard producers[id].asked != nil, !producers[id].isMuted else { return }
     var (needed, rates) = (UInt8(0), [BitRate]())
     for consumer in producers[id].consumers where !consumers[consumer].wishesPause {
@@ -47,13 +47,13 @@ extension Forwarder {
     }
     for encoding in producers[id].encodings {
       rates.append(
-        BitRate(bitsPerSecond: Double(encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now)) * 8))
+        BitRate(bitsPerSecond: Double(encodings[encoding].encoding.rate.steadyBytesPerSecond(at: turn.now)) * 8))
     }
-    guard producers[id].asked?.update(needed: needed, rates: rates, at: now) == true else { return }
-    _ = measureLayers(id, at: now)
+    guard producers[id].asked?.update(needed: needed, rates: rates, at: turn.now) == true else { return }
+    _ = measureLayers(id, at: turn.now)
     let active = producers[id].asked?.active ?? []
     let places = active.map { producers[id].declaredPlace(of: producers[id].encodings[$0]) }
-    events.append(.producerLayers(producers[id].key, active: active, encodings: places))
+    turn.tell(.producerLayers(producers[id].key, active: active, encodings: places))
   }
 
   /// Notes which layers arrive and which of them is the best; false when nothing arrives at all.
@@ -78,23 +78,23 @@ extension Forwarder {
   }
 
   /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with. `wishedAt`: its client wishes so, now.
-  mutating func aim(_ id: ConsumerID, _ transports: inout Transports, wishedAt now: Instant? = nil) {
+  mutating func aim(_ id: ConsumerID, _ ends: inout Ends, wishedAt now: Instant? = nil) {
     guard let producer = consumers[id].producer else { return }
     let wished = producers[producer].layer(wished: consumers[id].wishedLayer)
     let target = min(wished, consumers[id].ceiling.layer)
     guard target != consumers[id].consumer.target else { return }
     consumers[id].consumer.target = target
-    guard consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) else { return }
+    guard consumers[id].consumer.awaitsKeyframe && ends.canBeSentTo(consumers[id].destination) else { return }
     if let now {
-      KeyframeCharge.ask(for: id, &self, &transports, at: now)
+      KeyframeCharge.ask(for: id, &self, &ends, at: now)
     } else {
       requestKeyframe(for: id)
     }
   }
 
   /// A destination can be sent to now: its consumers need keyframes.
-  mutating func wake(_ destination: Destination, _ transports: inout Transports) {
-    for stream in destination.streams(&transports) where consumers.contains(stream.consumer) {
+  mutating func wake(_ destination: Destination, _ ends: inout Ends) {
+    for stream in ends.streams(to: destination) where consumers.contains(stream.consumer) {
       if consumers[stream.consumer].consumer.awaitsKeyframe { requestKeyframe(for: stream.consumer) }
     }
   }
@@ -114,7 +114,7 @@ extension Forwarder {
   /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows; beyond that its wish is put
   /// off, and holds until it is heard or a keyframe has come since it was last said. Where it waits for what its client wished to see, that
   /// costs what the wish does: else it would ask for nothing.
-  mutating func keyframeWanted(by id: ConsumerID, _ transports: inout Transports, at now: Instant) {
+  mutating func keyframeWanted(by id: ConsumerID, _ ends: inout Ends, at now: Instant) {
     if consumers[id].wishWaits != nil {
       consumers[id].wishWaits = now
       return
@@ -125,11 +125,11 @@ extension Forwarder {
       deadlines.push(now + .milliseconds(Int(clamping: wait)), .wish(id))
       return
     }
-    hear(id, &transports, at: now)
+    hear(id, &ends, at: now)
   }
 
   /// A wish that was put off is heard, unless what the receiver is sent has had a keyframe since.
-  mutating func wishAgain(_ id: ConsumerID, _ transports: inout Transports, at now: Instant) {
+  mutating func wishAgain(_ id: ConsumerID, _ ends: inout Ends, at now: Instant) {
     guard consumers.contains(id), let since = consumers[id].wishWaits else { return }
     consumers[id].wishWaits = nil
     guard let producer = consumers[id].producer, !consumers[id].isStopped else { return }
@@ -139,12 +139,12 @@ extension Forwarder {
     {
       return
     }
-    keyframeWanted(by: id, &transports, at: now)
+    keyframeWanted(by: id, &ends, at: now)
   }
 
-  private mutating func hear(_ id: ConsumerID, _ transports: inout Transports, at now: Instant) {
+  private mutating func hear(_ id: ConsumerID, _ ends: inout Ends, at now: Instant) {
     if consumers[id].owesKeyframe {
-      KeyframeCharge.ask(for: id, &self, &transports, at: now)
+      KeyframeCharge.ask(for: id, &self, &ends, at: now)
     } else {
       requestKeyframe(for: id)
     }

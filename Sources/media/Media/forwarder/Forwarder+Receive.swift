@@ -8,13 +8,12 @@ extension Forwarder {
   /// Stores a packet that belongs to a known encoding and lets it be forwarded.
   mutating func accept(
     _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: UnsafeMutableBufferPointer<UInt8>,
-    route: IncomingRoute, _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent],
-    at now: Instant
+    route: IncomingRoute, _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) {
     let producer = encodings[route.encoding].producer
     prefetchConsumers(of: producer)
     guard let (codec, format) = producers[producer].payloads.codec(view.payloadType) else {
-      return UnknownPayload.drop(view, route, &self, &transports, telling: &events, at: now)
+      return UnknownPayload.drop(view, route, &self, &ends, &turn)
     }
     let isRetransmission = format == .retransmission
     var sequence = view.sequenceNumber
@@ -41,16 +40,16 @@ extension Forwarder {
     }
     let clockRate = encodings[route.encoding].encoding.clockRate
     // Of redundant sound no more than receivers are sent of it.
-    encodings[route.encoding].encoding.rate.add(bytes.count - (view.payloadLength - payload.count), at: now)
+    encodings[route.encoding].encoding.rate.add(bytes.count - (view.payloadLength - payload.count), at: turn.now)
     let acceptance = encodings[route.encoding].encoding.accept(
-      sequence: sequence, isRetransmission: isRetransmission, at: now)
+      sequence: sequence, isRetransmission: isRetransmission, at: turn.now)
     guard case .new(let unwrapped, let needsKeyframe) = acceptance else {
-      refuse(acceptance, isRetransmission: isRetransmission, view, encoding: route.encoding, at: now)
+      refuse(acceptance, isRetransmission: isRetransmission, view, encoding: route.encoding, at: turn.now)
       return
     }
     if !isRetransmission {
       encodings[route.encoding].encoding.statistics.received(
-        unwrapped, timestamp: view.timestamp, clockRate: clockRate, at: now)
+        unwrapped, timestamp: view.timestamp, clockRate: clockRate, at: turn.now)
     }
     if needsKeyframe && producers[producer].kind == .video && !producers[producer].isMuted {
       encodings[route.encoding].encoding.keyframes.request()
@@ -72,30 +71,28 @@ extension Forwarder {
       return
     }
     var packet = StoredPacket(
-      sequence: number, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
+      sequence: number, timestamp: view.timestamp, arrival: turn.now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     guard encodings[route.encoding].encoding.place(&packet) else { return Misplaced.drop(of: route.encoding, &self) }
     if format == .redundant {
       restore(
         before: unwrapped, timestamp: packet.timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
-        of: route.encoding, &transports, &egress, telling: &events, at: now)
+        of: route.encoding, &ends, &egress, &turn)
     }
     // Other codecs say as much in their payload, and number their pictures otherwise.
     if codec == .av1, let range = extensions.dependencyDescriptor, !payload.isEmpty {
       let descriptor = UnsafeBufferPointer(rebasing: bytes[range])
       return DescribedPackets.accept(
-        packet, body, descriptor, size: bytes.count, route.encoding, of: producer, &self, &transports, &egress,
-        telling: &events, at: now)
+        packet, body, descriptor, size: bytes.count, route.encoding, of: producer, &self, &ends, &egress,
+        &turn)
     }
     if !packet.info.units.isEmpty || packet.info.startsKeyframe, codec.isH264 {
       return H264Packets.accept(
-        packet, body, size: bytes.count, route.encoding, of: producer, &self, &transports, &egress, telling: &events,
-        at: now)
+        packet, body, size: bytes.count, route.encoding, of: producer, &self, &ends, &egress, &turn)
     }
     encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     deliver(
-      packet, size: bytes.count, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events,
-      at: now)
+      packet, size: bytes.count, encoding: route.encoding, producer: producer, &ends, &egress, &turn)
   }
 
   /// Counts a packet that is known already. One that was restored before it came is no loss of its publisher's line.
@@ -120,11 +117,10 @@ extension Forwarder {
   @inline(__always)
   mutating func deliver(
     _ packet: StoredPacket, size: Int, encoding: EncodingID, producer: ProducerID, beginning: Int64? = nil,
-    isPutIn: Bool = false, _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent],
-    at now: Instant
+    isPutIn: Bool = false, _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) {
     if producers[producer].kind == .video {
-      encodings[encoding].encoding.layerRates.add(size, packet, at: now)
+      encodings[encoding].encoding.layerRates.add(size, packet, at: turn.now)
       if packet.info.startsKeyframe {
         encodings[encoding].encoding.keyframeArrived(packet)
         if producers[producer].encodings.count > 1 { encodings[encoding].encoding.learnSize(from: packet) }
@@ -134,20 +130,19 @@ extension Forwarder {
       drops.count(.muted)
       return
     }
-    if let level = packet.audioLevel { heard(level.level, of: producer, at: now) }
+    if let level = packet.audioLevel { heard(level.level, of: producer, at: turn.now) }
     if rooms[producers[producer].room].loudest.most != nil {
       guard
         LoudestVoices.admits(
-          packet, encoding: encoding, of: producer, &self, &transports, &egress, telling: &events, at: now)
+          packet, encoding: encoding, of: producer, &self, &ends, &egress, &turn)
       else { return }
     }
-    if producers[producer].encodings.count > 1 { scheduleLayers(producer, at: now) }
+    if producers[producer].encodings.count > 1 { scheduleLayers(producer, at: turn.now) }
     if let beginning, beginning > encodings[encoding].mutedUntil {
-      begin(with: beginning, before: packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
+      begin(with: beginning, before: packet, encoding: encoding, &ends, &egress, &turn)
     }
     forward(
-      packet, encoding: encoding, beginning: beginning, isPutIn: isPutIn, &transports, &egress, telling: &events,
-      at: now)
+      packet, encoding: encoding, beginning: beginning, isPutIn: isPutIn, &ends, &egress, &turn)
   }
 }
 
@@ -156,17 +151,17 @@ enum UnknownPayload {
   /// Drops one. Where nothing else has come of the stream, it is one that nobody will ever see.
   @inline(never)
   static func drop(
-    _ view: PacketView, _ route: IncomingRoute, _ forwarder: inout Forwarder, _ transports: inout Transports,
-    telling events: inout [WorkerEvent], at now: Instant
+    _ view: PacketView, _ route: IncomingRoute, _ forwarder: inout Forwarder, _ ends: inout Ends,
+    _ turn: inout Turn
   ) {
     forwarder.drops.count(.unknownPayloadType)
     let transport = forwarder.encodings[route.encoding].transport
     guard !route.isRetransmission, !forwarder.encodings[route.encoding].encoding.hasBegun,
-      transports.contains(transport),
-      transports[transport].routes.stray.note(view.ssrc, isMedia: true, at: now)
+      ends.transports.contains(transport),
+      ends.transports[transport].routes.stray.note(view.ssrc, isMedia: true, at: turn.now)
     else { return }
     let report = StrayStreamReport(ssrc: view.ssrc, payloadType: view.payloadType, cause: .unknownPayloadType)
-    events.append(.streamStrays(transports[transport].key, report))
+    turn.tell(.streamStrays(ends.transports[transport].key, report))
   }
 }
 

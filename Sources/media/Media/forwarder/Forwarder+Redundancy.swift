@@ -19,9 +19,9 @@ extension ConsumerSlot {
 
 extension Forwarder {
   /// How many earlier packets each packet of sound carries to a receiver, as its line loses and has room.
-  mutating func protectSound(of id: TransportID, _ transports: inout Transports, at now: Instant) {
-    var room = RedundancyControl.Room(sound: .zero, video: .zero, target: transports[id].roomForSound(at: now))
-    for stream in transports[id].routes.outgoing where consumers.contains(stream.consumer) {
+  mutating func protectSound(of id: TransportID, _ ends: inout Ends, at now: Instant) {
+    var room = RedundancyControl.Room(sound: .zero, video: .zero, target: ends.transports[id].roomForSound(at: now))
+    for stream in ends.transports[id].routes.outgoing where consumers.contains(stream.consumer) {
       guard consumers[stream.consumer].consumer.ssrc == stream.ssrc, !consumers[stream.consumer].consumer.isPaused,
         let producer = consumers[stream.consumer].producer
       else { continue }
@@ -34,15 +34,15 @@ extension Forwarder {
         room.video = room.video + rate
       }
     }
-    let before = transports[id].earlierPackets
-    transports[id].redundancy?.decide(room, at: now)
-    let earlier = transports[id].earlierPackets
+    let before = ends.transports[id].earlierPackets
+    ends.transports[id].redundancy?.decide(room, at: now)
+    let earlier = ends.transports[id].earlierPackets
     guard earlier != before else { return }
-    for stream in transports[id].routes.outgoing where consumers.contains(stream.consumer) {
+    for stream in ends.transports[id].routes.outgoing where consumers.contains(stream.consumer) {
       guard consumers[stream.consumer].consumer.parameters.kind == .audio else { continue }
       consumers[stream.consumer].consumer.setRedundancy(earlier)
       // From now on it may be too much for the line.
-      if earlier > 0 { transports[id].measure(consumers[stream.consumer].consumer.parameters, at: now) }
+      if earlier > 0 { ends.transports[id].measure(consumers[stream.consumer].consumer.parameters, at: now) }
     }
   }
 
@@ -52,7 +52,7 @@ extension Forwarder {
   @inline(never)
   mutating func restore(
     before number: Int64, timestamp: UInt32, _ payload: UnsafeBufferPointer<UInt8>, of encoding: EncodingID,
-    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) {
     guard let found = RedundantAudio.parse(payload.span) else { return }
     let producer = encodings[encoding].producer
@@ -73,22 +73,21 @@ extension Forwarder {
       let missing = number - Int64(found.count - index)
       let block = found.earlier(index)
       // When it would have come: what was said into a mute must not be heard behind it.
-      let due = now - .microseconds(Int(block.age) * 1_000 / 48)
-      guard due > producers[producer].unmutedAt, transports[publisher].bounds.admits(0, of: .sound, at: now),
-        encodings[encoding].encoding.restore(missing, at: now)
+      let due = turn.now - .microseconds(Int(block.age) * 1_000 / 48)
+      guard due > producers[producer].unmutedAt, ends.transports[publisher].bounds.admits(0, of: .sound, at: turn.now),
+        encodings[encoding].encoding.restore(missing, at: turn.now)
       else { continue }
-      transports[publisher].bounds.take(block.range.count, of: .sound, at: now)
+      ends.transports[publisher].bounds.take(block.range.count, of: .sound, at: turn.now)
       let body = UnsafeBufferPointer(rebasing: payload[block.range])
       guard let info = PayloadInfo.parse(body.span, codec: .opus, marker: false) else { continue }
       let packet = StoredPacket(
-        sequence: missing, timestamp: timestamp &- block.age, arrival: now, length: UInt16(block.range.count),
+        sequence: missing, timestamp: timestamp &- block.age, arrival: turn.now, length: UInt16(block.range.count),
         codec: .opus, marker: false, info: info, audioLevel: nil, orientation: nil)
       restored &+= 1
-      encodings[encoding].encoding.rate.add(block.range.count, at: now)
+      encodings[encoding].encoding.rate.add(block.range.count, at: turn.now)
       encodings[encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
       deliver(
-        packet, size: body.count, encoding: encoding, producer: producer, &transports, &egress, telling: &events,
-        at: now)
+        packet, size: body.count, encoding: encoding, producer: producer, &ends, &egress, &turn)
     }
   }
 }

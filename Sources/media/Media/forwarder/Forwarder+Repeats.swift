@@ -28,7 +28,7 @@ extension Forwarder {
   /// its way, and is not. On a line that loses much it is sent more than once, as `copies` says; for the second of them and those
   /// behind it `roundTrip` is nil.
   mutating func retransmit(
-    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta?, copies: Int, _ transports: inout Transports,
+    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta?, copies: Int, _ ends: inout Ends,
     _ egress: inout Egress, at now: Instant
   ) {
     // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
@@ -53,7 +53,7 @@ extension Forwarder {
     consumers[id].consumer.spendCredit()
     if roundTrip != nil { consumers[id].repeats.note(sequence, at: now) }
     egress.enqueue(
-      entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
+      entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &ends)
     if shares.isCounting, let producer = consumers[id].producer { countSent(1, of: producers[producer].room) }
     for copy in 1..<max(copies, 1) {
       deadlines.push(now + Self.copyInterval * Int64(copy), .copy(id, sequence: sequence))

@@ -92,48 +92,48 @@ extension Forwarder {
   /// Adds a subscription to a track, or to nothing yet; `layer` as with `WorkerCommand.setLayer`.
   mutating func addConsumer(
     _ key: ConsumerKey, of producer: ProducerID?, to destination: Destination, _ new: Consumer, paused: Bool,
-    layer: Int?, _ transports: inout Transports, at now: Instant
+    layer: Int?, _ ends: inout Ends, at now: Instant
   ) -> ConsumerID {
     var consumer = new
     consumer.setPaused(paused)
-    consumer.setRedundancy(destination.redundancy(of: consumer.parameters, &transports))
+    consumer.setRedundancy(ends.redundancy(of: consumer.parameters, to: destination))
     let id = consumers.insert(
       ConsumerSlot(
         destination: destination, wishedLayer: Self.wish(layer), wishesPause: paused, consumer: consumer, key: key))
-    destination.attach(id, consumer.parameters, &transports)
-    if let producer { begin(id, producer, &transports, at: now) }
+    ends.attach(id, consumer.parameters, to: destination)
+    if let producer { begin(id, producer, &ends, at: now) }
     return id
   }
 
   /// Takes what the subscriber agreed to in a later answer; false when its stream cannot go on so.
   mutating func updateConsumer(
-    _ id: ConsumerID, _ parameters: SendParameters, _ transports: inout Transports, at now: Instant
+    _ id: ConsumerID, _ parameters: SendParameters, _ ends: inout Ends, at now: Instant
   ) -> Bool {
     guard consumers[id].consumer.update(parameters) else { return false }
-    consumers[id].destination.detach(id, &transports)
-    consumers[id].destination.attach(id, parameters, &transports)
-    consumers[id].consumer.setRedundancy(consumers[id].destination.redundancy(of: parameters, &transports))
-    if consumers[id].consumer.awaitsKeyframe { KeyframeCharge.ask(for: id, &self, &transports, at: now) }
+    ends.detach(id, from: consumers[id].destination)
+    ends.attach(id, parameters, to: consumers[id].destination)
+    consumers[id].consumer.setRedundancy(ends.redundancy(of: parameters, to: consumers[id].destination))
+    if consumers[id].consumer.awaitsKeyframe { KeyframeCharge.ask(for: id, &self, &ends, at: now) }
     return true
   }
 
-  mutating func removeConsumer(_ id: ConsumerID, _ transports: inout Transports) {
+  mutating func removeConsumer(_ id: ConsumerID, _ ends: inout Ends) {
     let (destination, producer) = (consumers[id].destination, consumers[id].producer)
-    destination.forget(consumers[id].ssrcs, &transports)
-    destination.detach(id, &transports)
+    ends.forget(consumers[id].ssrcs, at: destination)
+    ends.detach(id, from: destination)
     if let producer { producers[producer].consumers.removeAll { $0 == id } }
     _ = consumers.remove(id)
   }
 
-  mutating func setPaused(_ id: ConsumerID, _ paused: Bool, _ transports: inout Transports, at now: Instant) {
+  mutating func setPaused(_ id: ConsumerID, _ paused: Bool, _ ends: inout Ends, at now: Instant) {
     consumers[id].wishesPause = paused
     consumers[id].consumer.setPaused(consumers[id].isStopped)
-    if !consumers[id].isStopped { KeyframeCharge.ask(for: id, &self, &transports, at: now) }
+    if !consumers[id].isStopped { KeyframeCharge.ask(for: id, &self, &ends, at: now) }
   }
 
-  mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ transports: inout Transports, at now: Instant) {
+  mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ ends: inout Ends, at now: Instant) {
     consumers[id].wishedLayer = Self.wish(layer)
-    aim(id, &transports, wishedAt: now)
+    aim(id, &ends, wishedAt: now)
   }
 
   private static func wish(_ layer: Int?) -> Int8 { layer.map { Int8(clamping: max($0, 0)) } ?? -1 }
@@ -142,12 +142,12 @@ extension Forwarder {
 
   /// Exchanges the tracks behind two consumers; false when these are not of one kind.
   mutating func swap(
-    _ first: ConsumerID, _ second: ConsumerID, _ transports: inout Transports, at now: Instant
+    _ first: ConsumerID, _ second: ConsumerID, _ ends: inout Ends, at now: Instant
   ) -> Bool {
     guard consumers[first].consumer.parameters.kind == consumers[second].consumer.parameters.kind else { return false }
     let (left, right) = (consumers[first].producer, consumers[second].producer)
-    move(first, to: right, &transports, at: now)
-    move(second, to: left, &transports, at: now)
+    move(first, to: right, &ends, at: now)
+    move(second, to: left, &ends, at: now)
     return true
   }
 
@@ -155,25 +155,25 @@ extension Forwarder {
   /// nothing: what was held for want of bandwidth is held no longer.
   mutating func show(
     _ producer: ProducerKey?, on consumer: ConsumerKey, layer: Int?, _ directory: Directory,
-    _ transports: inout Transports,
-    telling events: inout [WorkerEvent], at now: Instant
+    _ ends: inout Ends,
+    _ turn: inout Turn
   ) -> Bool {
     guard let id = directory.consumers[consumer] else { return false }
     guard let producer else {
-      move(id, to: nil, &transports, at: now)
-      if consumers[id].isHeld { release(id, telling: &events) }
+      move(id, to: nil, &ends, at: turn.now)
+      if consumers[id].isHeld { release(id, &turn) }
       return true
     }
     guard let new = directory.producers[producer], producers[new].kind == consumers[id].consumer.parameters.kind else {
       return false
     }
     consumers[id].wishedLayer = Self.wish(layer)
-    move(id, to: new, &transports, at: now)
+    move(id, to: new, &ends, at: turn.now)
     return true
   }
 
   private mutating func move(
-    _ id: ConsumerID, to new: ProducerID?, _ transports: inout Transports, at now: Instant
+    _ id: ConsumerID, to new: ProducerID?, _ ends: inout Ends, at now: Instant
   ) {
     let old = consumers[id].producer
     guard old != new else { return }
@@ -183,24 +183,24 @@ extension Forwarder {
     // Who is told of layers is told of the new track's, and when it begins.
     consumers[id].toldLayer = -1
     consumers[id].wait = MediaWait()
-    if let new { begin(id, new, &transports, at: now) }
+    if let new { begin(id, new, &ends, at: now) }
   }
 
   /// On a line that has shown a limit what is new begins with the lowest layer, until layers are chosen again.
   private mutating func begin(
-    _ id: ConsumerID, _ producer: ProducerID, _ transports: inout Transports, at now: Instant
+    _ id: ConsumerID, _ producer: ProducerID, _ ends: inout Ends, at now: Instant
   ) {
     consumers[id].producer = producer
     producers[producer].consumers.append(id)
-    let isLimited = consumers[id].destination.isLimited(&transports)
+    let isLimited = ends.isLimited(consumers[id].destination)
     consumers[id].ceiling = isLimited ? producers[producer].lowestStep : .top
     let wished = producers[producer].layer(wished: consumers[id].wishedLayer)
     consumers[id].consumer.target = min(wished, consumers[id].ceiling.layer)
     consumers[id].consumer.limit = consumers[id].ceiling.limit
     // Before the subscriber can be sent to, it is `EarlyKeyframe` that asks. While it is sent nothing, a keyframe would only delay the one that it
     // needs when it can.
-    if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
-      KeyframeCharge.ask(for: id, &self, &transports, at: now)
+    if consumers[id].consumer.awaitsKeyframe && ends.canBeSentTo(consumers[id].destination) {
+      KeyframeCharge.ask(for: id, &self, &ends, at: now)
     }
   }
 }

@@ -65,10 +65,10 @@ struct Forwarder: ~Copyable {
     deadlines.push(rooms[room].speakers.nextDeadline, .speakers(room))
   }
 
-  mutating func pollSpeakers(_ id: RoomID, telling events: inout [WorkerEvent], at now: Instant) {
+  mutating func pollSpeakers(_ id: RoomID, _ turn: inout Turn) {
     guard rooms.contains(id) else { return }
     rooms[id].speakersScheduled = false
-    if let speakers = rooms[id].speakers.poll(at: now) { events.append(.activeSpeakers(rooms[id].key, speakers)) }
+    if let speakers = rooms[id].speakers.poll(at: turn.now) { turn.tell(.activeSpeakers(rooms[id].key, speakers)) }
     let next = rooms[id].speakers.nextDeadline
     guard next < .distantFuture else { return }
     rooms[id].speakersScheduled = true

@@ -10,8 +10,8 @@ enum H264Packets {
   @inline(never)
   static func accept(
     _ plain: StoredPacket, _ body: UnsafeBufferPointer<UInt8>, size: Int, _ encoding: EncodingID,
-    of producer: ProducerID, _ forwarder: inout Forwarder, _ transports: inout Transports, _ egress: inout Egress,
-    telling events: inout [WorkerEvent], at now: Instant
+    of producer: ProducerID, _ forwarder: inout Forwarder, _ ends: inout Ends, _ egress: inout Egress,
+    _ turn: inout Turn
   ) {
     var (packet, beginning) = (plain, Int64?.none)
     switch forwarder.encodings[encoding].encoding.beginning(&packet, body.span) {
@@ -23,13 +23,12 @@ enum H264Packets {
       for number in forwarder.encodings[encoding].encoding.putSets(before: &packet, count: count) {
         guard let set = forwarder.encodings[encoding].encoding.cache.find(number) else { continue }
         forwarder.deliver(
-          set, size: 0, encoding: encoding, producer: producer, isPutIn: true, &transports, &egress, telling: &events,
-          at: now)
+          set, size: 0, encoding: encoding, producer: producer, isPutIn: true, &ends, &egress, &turn)
       }
     }
     forwarder.encodings[encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     forwarder.deliver(
-      packet, size: size, encoding: encoding, producer: producer, beginning: beginning, &transports, &egress,
-      telling: &events, at: now)
+      packet, size: size, encoding: encoding, producer: producer, beginning: beginning, &ends, &egress,
+      &turn)
   }
 }

@@ -11,23 +11,23 @@ import Forwarding
 enum KeyframeCharge {
   /// Lets a consumer begin with the keyframe in the cache of its layer, or has the publisher asked for one. Counts where neither can be.
   static func ask(
-    for id: ConsumerID, _ forwarder: inout Forwarder, _ transports: inout Transports, at now: Instant
+    for id: ConsumerID, _ forwarder: inout Forwarder, _ ends: inout Ends, at now: Instant
   ) {
     // Also where the cache has one: it may turn out to be no beginning.
     forwarder.consumers[id].owesKeyframe = true
     guard let encoding = missing(for: id, fromCache: true, &forwarder) else { return }
-    if !want(encoding, for: id, &forwarder, &transports, at: now) { forwarder.drops.count(.tooManyRequests) }
+    if !want(encoding, for: id, &forwarder, &ends, at: now) { forwarder.drops.count(.tooManyRequests) }
   }
 
   /// Has the publisher asked for what a consumer waits for. Where that is owed, and nobody else wants the same, it takes one of the
   /// keyframes that the consumer's destination may cost. False where none is left: the next one to come is good for it too.
   @discardableResult
   static func want(
-    _ encoding: EncodingID, for id: ConsumerID, _ forwarder: inout Forwarder, _ transports: inout Transports,
+    _ encoding: EncodingID, for id: ConsumerID, _ forwarder: inout Forwarder, _ ends: inout Ends,
     at now: Instant
   ) -> Bool {
     if forwarder.consumers[id].owesKeyframe, !forwarder.encodings[encoding].encoding.keyframes.isWanted,
-      !forwarder.consumers[id].destination.mayCostKeyframe(&transports, at: now)
+      !ends.mayCostKeyframe(forwarder.consumers[id].destination, at: now)
     {
       return false
     }

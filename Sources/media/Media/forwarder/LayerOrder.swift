@@ -72,7 +72,7 @@ struct LayerOrder: Sendable {
 enum Reordering {
   /// What is known of them is looked at, and a better order becomes theirs. Streams go on as they are, and change layers as ever.
   static func look(
-    at id: ProducerID, _ forwarder: inout Forwarder, telling events: inout [WorkerEvent], at now: Instant
+    at id: ProducerID, _ forwarder: inout Forwarder, _ turn: inout Turn
   ) {
     guard forwarder.producers[id].encodings.count > 1, forwarder.producers[id].encodings.count <= UInt8.bitWidth else {
       return
@@ -83,14 +83,14 @@ enum Reordering {
       facts.append(
         LayerFacts(
           pixels: forwarder.encodings[encoding].encoding.size?.pixels,
-          rate: isPaused ? 0 : forwarder.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now)))
+          rate: isPaused ? 0 : forwarder.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: turn.now)))
     }
     guard let order = forwarder.producers[id].order.learn(facts) else { return }
-    apply(order, to: id, &forwarder, telling: &events)
+    apply(order, to: id, &forwarder, &turn)
   }
 
   private static func apply(
-    _ order: [Int], to id: ProducerID, _ forwarder: inout Forwarder, telling events: inout [WorkerEvent]
+    _ order: [Int], to id: ProducerID, _ forwarder: inout Forwarder, _ turn: inout Turn
   ) {
     var places = InlineArray<8, Int8>(repeating: -1)
     for (new, old) in order.enumerated() { places[old] = Int8(new) }
@@ -106,7 +106,7 @@ enum Reordering {
       guard order.indices.contains(told), Int(places[told]) != told else { continue }
       forwarder.consumers[consumer].toldLayer = places[told]
       let encoding = forwarder.producers[id].encodings[Int(places[told])]
-      events.append(
+      turn.tell(
         .consumerLayer(
           forwarder.consumers[consumer].key, layer: Int(places[told]),
           encoding: forwarder.producers[id].declaredPlace(of: encoding)))

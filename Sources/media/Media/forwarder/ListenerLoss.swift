@@ -52,14 +52,14 @@ enum ListenerLoss {
   /// The report about a publisher's sound says at least what its worst listener loses. How many packets were lost in all stays what it
   /// is: bandwidth estimators go by that.
   static func raise(
-    _ block: inout ReportBlock, of encoding: EncodingID, _ forwarder: inout Forwarder, _ transports: inout Transports
+    _ block: inout ReportBlock, of encoding: EncodingID, _ forwarder: inout Forwarder, _ ends: inout Ends
   ) {
     let producer = forwarder.encodings[encoding].producer
     guard forwarder.producers[producer].kind == .audio else { return }
     var worst: UInt8 = 0
     if !forwarder.producers[producer].isMuted {
       for consumer in forwarder.producers[producer].consumers {
-        worst = max(worst, loss(of: consumer, uplink: block.fractionLost, &forwarder, &transports))
+        worst = max(worst, loss(of: consumer, uplink: block.fractionLost, &forwarder, &ends))
       }
     }
     forwarder.encodings[encoding].listenerLoss.note(worst)
@@ -67,10 +67,10 @@ enum ListenerLoss {
   }
 
   private static func loss(
-    of id: ConsumerID, uplink: UInt8, _ forwarder: inout Forwarder, _ transports: inout Transports
+    of id: ConsumerID, uplink: UInt8, _ forwarder: inout Forwarder, _ ends: inout Ends
   ) -> UInt8 {
     guard let slot = forwarder.consumers.pointer(to: id), !slot.pointee.consumer.isPaused else { return 0 }
-    if let share = slot.pointee.destination.lossBehindRedundancy(&transports) { return UInt8(min(share * 256, 255)) }
+    if let share = ends.lossBehindRedundancy(to: slot.pointee.destination) { return UInt8(min(share * 256, 255)) }
     let reported = slot.pointee.reportedLoss.median
     return reported > uplink ? reported - uplink : 0
   }

@@ -43,20 +43,20 @@ struct LoudestVoices {
   @inline(never)
   static func admits(
     _ packet: StoredPacket, encoding: EncodingID, of producer: ProducerID, _ forwarder: inout Forwarder,
-    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+    _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
   ) -> Bool {
     guard forwarder.producers[producer].kind == .audio else { return true }
-    if let level = packet.audioLevel { forwarder.producers[producer].voice.note(level.level, at: now) }
+    if let level = packet.audioLevel { forwarder.producers[producer].voice.note(level.level, at: turn.now) }
     let voice = forwarder.producers[producer].voice
     guard voice.isTold else { return true }
     if voice.isLetIn {
-      if !voice.isSilent(at: now) { return true }
+      if !voice.isSilent(at: turn.now) { return true }
       shutOut(producer, &forwarder)
-    } else if voice.speaks(at: now), makePlace(for: producer, &forwarder, at: now) {
-      letIn(producer, &forwarder, at: now)
+    } else if voice.speaks(at: turn.now), makePlace(for: producer, &forwarder, at: turn.now) {
+      letIn(producer, &forwarder, at: turn.now)
       guard let first = beginning(before: packet, encoding: encoding, &forwarder) else { return true }
       // Each receiver begins with it, and goes on with all that followed, this packet too.
-      forwarder.forward(first, encoding: encoding, &transports, &egress, telling: &events, at: now)
+      forwarder.forward(first, encoding: encoding, &ends, &egress, &turn)
       return false
     }
     forwarder.drops.count(.notLoudest)

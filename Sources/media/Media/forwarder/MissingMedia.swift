@@ -95,15 +95,14 @@ extension MediaWait.Facts {
 extension ConsumerSlot {
   /// Looks whether its track brings what it should. `track` is that track's key.
   mutating func lookForMedia(
-    _ facts: MediaWait.Facts, of track: ProducerKey, patience: TimeDelta, telling events: inout [WorkerEvent],
-    at now: Instant
+    _ facts: MediaWait.Facts, of track: ProducerKey, patience: TimeDelta, _ turn: inout Turn
   ) {
-    switch wait.look(facts, patience: patience, at: now) {
+    switch wait.look(facts, patience: patience, at: turn.now) {
     case .misses(let missing):
       // The next packet is to be told of, also where it is of the layer of before.
       if toldLayer >= 0 { toldLayer = Self.begunBefore }
-      events.append(.consumerMisses(key, track, missing))
-    case .missesNothing: events.append(.consumerMisses(key, track, nil))
+      turn.tell(.consumerMisses(key, track, missing))
+    case .missesNothing: turn.tell(.consumerMisses(key, track, nil))
     case nil: break
     }
   }

@@ -45,7 +45,7 @@ extension WorkerState {
   public var lines: LineReport {
     mutating get {
       var report = LineReport()
-      transports.forEach { _, transport in report.add(&transport) }
+      ends.transports.forEach { _, transport in report.add(&transport) }
       forwarder.consumers.forEach { _, slot in if slot.isHeld { report.pausedSubscriptions += 1 } }
       return report
     }

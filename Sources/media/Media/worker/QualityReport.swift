@@ -67,13 +67,13 @@ struct QualityProbe {
 
   /// What is to be told of the group whose turn it is.
   mutating func collect(
-    _ transports: inout Transports, _ forwarder: inout Forwarder, at now: Instant
+    _ ends: inout Ends, _ forwarder: inout Forwarder, at now: Instant
   ) -> [TransportQuality] {
     let turn = group
     group = (group + 1) % Self.groups
-    next = transports.count == 0 ? .distantFuture : now + Self.interval / Int64(Self.groups)
+    next = ends.transports.count == 0 ? .distantFuture : now + Self.interval / Int64(Self.groups)
     var found: [TransportQuality] = []
-    transports.forEach { _, transport in
+    ends.transports.forEach { _, transport in
       guard transport.canSend || transport.lostPath != nil,
         forwarder.rooms[transport.room].key.value % Self.groups == turn
       else { return }

@@ -86,14 +86,14 @@ struct RTCPWriter {
   /// play the tracks of one participant in step, and goes on doing so when the consumer's track is exchanged for another participant's.
   /// Nothing before the publisher's first report, or before it is clear that it sends none. `origin` is NTP time at the origin of the server's clock.
   mutating func appendSenderReport(
-    _ id: ConsumerID, _ forwarder: inout Forwarder, _ transports: inout Transports, origin: TimeDelta, at now: Instant
+    _ id: ConsumerID, _ forwarder: inout Forwarder, _ ends: inout Ends, origin: TimeDelta, at now: Instant
   ) {
     guard let producer = forwarder.consumers[id].producer, forwarder.consumers[id].consumer.packetsSent > 0,
       let layer = forwarder.consumers[id].consumer.currentLayer,
       layer >= 0, Int(layer) < forwarder.producers[producer].encodings.count
     else { return }
     let encoding = forwarder.producers[producer].encodings[Int(layer)]
-    guard let (ntp, rtp) = clockPair(of: encoding, &forwarder, transports, origin: origin, at: now),
+    guard let (ntp, rtp) = clockPair(of: encoding, &forwarder, ends, origin: origin, at: now),
       let timestamp = forwarder.consumers[id].consumer.outgoingTimestamp(of: rtp, layer: layer)
     else { return }
     forwarder.consumers[id].consumer.countReport()
@@ -111,7 +111,7 @@ struct RTCPWriter {
   /// by the packets that came earliest: that says nothing of what the encoder took, and brings sound and pictures of one publisher in step
   /// as they were sent.
   private func clockPair(
-    of encoding: EncodingID, _ forwarder: inout Forwarder, _ transports: borrowing Transports, origin: TimeDelta,
+    of encoding: EncodingID, _ forwarder: inout Forwarder, _ ends: borrowing Ends, origin: TimeDelta,
     at now: Instant
   ) -> (ntp: UInt64, rtp: UInt32)? {
     guard let report = forwarder.encodings[encoding].encoding.senderReport else {
@@ -119,8 +119,8 @@ struct RTCPWriter {
       return rtp.map { (PublisherClock.serverTime(at: now, origin: origin), $0) }
     }
     let publisher = forwarder.encodings[encoding].transport
-    guard transports.contains(publisher) else { return nil }
-    let clock = transports[publisher].reporting.clock
+    guard ends.transports.contains(publisher) else { return nil }
+    let clock = ends.transports[publisher].reporting.clock
     let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
     let ticks = UInt32(
       truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)

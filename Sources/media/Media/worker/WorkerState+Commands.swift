@@ -8,6 +8,7 @@ import RTP
 extension WorkerState {
   /// Carries out one command. What names something gone is counted, and nothing else happens.
   public mutating func apply(_ command: WorkerCommand, at now: Instant) {
+    begin(at: now)
     let done: Bool
     switch command {
     case .openTransport(let key, let room, let credentials, let loudest):
@@ -15,8 +16,8 @@ extension WorkerState {
     case .setRemote(let key, let remote): done = setRemote(key, remote, at: now)
     case .restartICE(let key, let credentials): done = restartICE(key, credentials: credentials)
     case .askSilence(let question, let keys):
-      let last = keys.compactMap { directory.transports[$0].flatMap { transports[$0].lastHeard } }.max()
-      events.append(.silence(question, last.map { max(now - $0, .zero) }))
+      let last = keys.compactMap { directory.transports[$0].flatMap { ends.transports[$0].lastHeard } }.max()
+      turn.tell(.silence(question, last.map { max(now - $0, .zero) }))
       done = true
     case .closeTransport(let key): done = closeTransport(key, at: now)
     case .addProducer(let key, let transport, let parameters, let publisher, let pausesLayers):
@@ -38,7 +39,7 @@ extension WorkerState {
     case .setPaused(let key, let paused): done = setPaused(key, paused, at: now)
     case .swap(let a, let b): done = swap(a, b, at: now)
     case .show(let key, let producer, let layer, let priority):
-      done = forwarder.show(producer, on: key, layer: layer, directory, &transports, telling: &events, at: now)
+      done = forwarder.show(producer, on: key, layer: layer, directory, &ends, &turn)
       if done { _ = setPriority(key, priority) }
     }
     if !done { counted.staleCommands += 1 }
@@ -53,7 +54,7 @@ extension WorkerState {
     let roomID = roomID(room)
     forwarder.rooms[roomID].loudest.most = loudest
     forwarder.rooms[roomID].transports += 1
-    let id = transports.insert(
+    let id = ends.transports.insert(
       Transport(
         key: key, room: roomID, credentials: credentials, settings: settings,
         reporter: UInt32(truncatingIfNeeded: random.next())))
@@ -73,33 +74,33 @@ extension WorkerState {
 
   private mutating func setRemote(_ key: TransportKey, _ remote: RemoteTransport, at now: Instant) -> Bool {
     guard let id = directory.transports[key] else { return false }
-    transports[id].setRemote(remote)
-    transports[id].expectConnection(anew: true, at: now)
+    ends.transports[id].setRemote(remote)
+    ends.transports[id].expectConnection(anew: true, at: now)
     settle(id, at: now)
     return true
   }
 
   private mutating func restartICE(_ key: TransportKey, credentials: ICECredentials) -> Bool {
     guard let id = directory.transports[key] else { return false }
-    for forgotten in transports[id].restartICE(credentials) { directory.remove(fragment: forgotten, of: id) }
+    for forgotten in ends.transports[id].restartICE(credentials) { directory.remove(fragment: forgotten, of: id) }
     directory.add(fragment: credentials.ufrag, id)
     return true
   }
 
   private mutating func closeTransport(_ key: TransportKey, at now: Instant) -> Bool {
     guard let id = directory.transports.removeValue(forKey: key) else { return false }
-    sendBye(transports[id].routes.outgoing.map(\.ssrc) + [transports[id].reporting.ssrc], to: .transport(id))
-    transports[id].security.close()
+    sendBye(ends.transports[id].routes.outgoing.map(\.ssrc) + [ends.transports[id].reporting.ssrc], to: .transport(id))
+    ends.transports[id].security.close()
     collectDatagrams(of: id)
-    for line in transports[id].routes.lines { _ = removeProducer(forwarder.producers[line.producer].key) }
-    for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
+    for line in ends.transports[id].routes.lines { _ = removeProducer(forwarder.producers[line.producer].key) }
+    for route in ends.transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
       _ = removeConsumer(forwarder.consumers[route.consumer].key, saysBye: false)
     }
-    for fragment in transports[id].fragments { directory.remove(fragment: fragment, of: id) }
+    for fragment in ends.transports[id].fragments { directory.remove(fragment: fragment, of: id) }
     releasePaths(of: id)
-    egress.discard(&transports[id])
-    let room = transports[id].room
-    _ = transports.remove(id)
+    egress.discard(&ends.transports[id])
+    let room = ends.transports[id].room
+    _ = ends.transports.remove(id)
     forwarder.rooms[room].transports -= 1
     if forwarder.rooms[room].transports == 0 {
       directory.rooms[forwarder.rooms[room].key] = nil
@@ -110,6 +111,7 @@ extension WorkerState {
 
   /// Closes every transport, as at the server's end.
   public mutating func closeAll(at now: Instant) {
+    begin(at: now)
     for key in Array(directory.transports.keys) { _ = closeTransport(key, at: now) }
   }
 
@@ -120,24 +122,28 @@ extension WorkerState {
   ) -> Bool {
     guard let id = directory.transports[transport], directory.producers[key] == nil else { return false }
     let line = forwarder.addProducer(
-      key, parameters, publisher: publisher, transport: id, room: transports[id].room)
+      key, parameters, publisher: publisher, transport: id, room: ends.transports[id].room)
     directory.producers[key] = line.producer
     let counts = IntakeClass(parameters.kind)
     for (row, encoding) in zip(line.encodings, parameters.encodings) {
-      if let ssrc = encoding.ssrc { transports[id].bind(ssrc, row.encoding, isRetransmission: false, counts: counts) }
-      if let ssrc = encoding.rtxSSRC { transports[id].bind(ssrc, row.encoding, isRetransmission: true, counts: counts) }
+      if let ssrc = encoding.ssrc {
+        ends.transports[id].bind(ssrc, row.encoding, isRetransmission: false, counts: counts)
+      }
+      if let ssrc = encoding.rtxSSRC {
+        ends.transports[id].bind(ssrc, row.encoding, isRetransmission: true, counts: counts)
+      }
     }
-    transports[id].routes.addLine(line)
-    transports[id].countTracks()
-    transports[id].learn(parameters.extensions)
+    ends.transports[id].routes.addLine(line)
+    ends.transports[id].countTracks()
+    ends.transports[id].learn(parameters.extensions)
     return true
   }
 
   private mutating func updateProducer(_ key: ProducerKey, _ parameters: ReceiveParameters, at now: Instant) -> Bool {
     guard let id = directory.producers[key] else { return false }
     let transport = forwarder.producers[id].transport
-    transports[transport].learn(parameters.extensions)
-    forwarder.updateProducer(id, parameters, &transports[transport].routes, at: now)
+    ends.transports[transport].learn(parameters.extensions)
+    forwarder.updateProducer(id, parameters, &ends.transports[transport].routes, at: now)
     return true
   }
 
@@ -146,8 +152,8 @@ extension WorkerState {
     for consumer in forwarder.producers[id].consumers where forwarder.consumers.contains(consumer) {
       _ = removeConsumer(forwarder.consumers[consumer].key)
     }
-    transports[forwarder.producers[id].transport].routes.removeProducer(id)
-    transports[forwarder.producers[id].transport].countTracks()
+    ends.transports[forwarder.producers[id].transport].routes.removeProducer(id)
+    ends.transports[forwarder.producers[id].transport].countTracks()
     forwarder.removeProducer(id)
     return true
   }
@@ -174,12 +180,12 @@ extension WorkerState {
     }
     let id = forwarder.addConsumer(
       key, of: producerID, to: .transport(transportID),
-      Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports,
+      Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &ends,
       at: now)
     directory.consumers[key] = id
-    if !transports[transportID].canSend { EarlyKeyframe.ask(for: id, &transports, &forwarder, at: now) }
+    if !ends.transports[transportID].canSend { EarlyKeyframe.ask(for: id, &ends, &forwarder, at: now) }
     if parameters.kind == .video {
-      transports[transportID].measure(parameters, at: now)
+      ends.transports[transportID].measure(parameters, at: now)
       schedule(transportID, at: now)
     }
     return true
@@ -187,27 +193,27 @@ extension WorkerState {
 
   private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    return forwarder.updateConsumer(id, parameters, &transports, at: now)
+    return forwarder.updateConsumer(id, parameters, &ends, at: now)
   }
 
   /// Ends a stream to a receiver. Its SSRCs are never used again, so nothing needs to be known of them any more.
   mutating func removeConsumer(_ key: ConsumerKey, saysBye: Bool = true) -> Bool {
     guard let id = directory.consumers.removeValue(forKey: key) else { return false }
     if saysBye { sendBye(forwarder.consumers[id].ssrcs, to: forwarder.consumers[id].destination) }
-    forwarder.removeConsumer(id, &transports)
+    forwarder.removeConsumer(id, &ends)
     return true
   }
 
   private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    forwarder.setPaused(id, paused, &transports, at: now)
+    forwarder.setPaused(id, paused, &ends, at: now)
     return true
   }
 
   private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    forwarder.setLayer(id, layer, &transports, at: now)
-    forwarder.askPublisher(forwarder.consumers[id].producer, telling: &events, at: now)
+    forwarder.setLayer(id, layer, &ends, at: now)
+    forwarder.askPublisher(forwarder.consumers[id].producer, &turn)
     return true
   }
 
@@ -219,6 +225,6 @@ extension WorkerState {
 
   private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey, at now: Instant) -> Bool {
     guard let first = directory.consumers[a], let second = directory.consumers[b], first != second else { return false }
-    return forwarder.swap(first, second, &transports, at: now)
+    return forwarder.swap(first, second, &ends, at: now)
   }
 }

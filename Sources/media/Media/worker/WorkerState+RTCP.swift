@@ -13,22 +13,22 @@ extension WorkerState {
   // MARK: in
 
   mutating func receiveRTCP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
-    guard let id = directory.paths[path], transports.contains(id) else {
+    guard let id = directory.paths[path], ends.transports.contains(id) else {
       counted.drops.count(.unknownSource)
       return
     }
     // Receivers ask for all that their room did not get: to read that would take the time that its share leaves to others. But
     // reports may be all that a peer has to show that it is there, so now and then one is opened for that alone.
-    let isRefused = forwarder.shares.isCounting && !forwarder.admits(.video, of: transports[id].room, at: now)
-    if isRefused && !transports[id].isQuiet(at: now) { return }
-    guard transports[id].bounds.admits(bytes.count, of: .control, at: now) else {
+    let isRefused = forwarder.shares.isCounting && !forwarder.admits(.video, of: ends.transports[id].room, at: now)
+    if isRefused && !ends.transports[id].isQuiet(at: now) { return }
+    guard ends.transports[id].bounds.admits(bytes.count, of: .control, at: now) else {
       return IntakeExcess.note(.control, on: id, &self, at: now)
     }
     var packet = bytes.mutableSpan
-    switch transports[id].security.unprotectRTCP(&packet) {
+    switch ends.transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counted.drops.count(reason)
     case .plaintext(let length):
-      transports[id].bounds.take(bytes.count, of: .control, at: now)
+      ends.transports[id].bounds.take(bytes.count, of: .control, at: now)
       heard(id, from: path, at: now)
       if isRefused { return }
       handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
@@ -64,26 +64,26 @@ extension WorkerState {
         if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
       }
     case .receiverReport(let report):
-      transports[id].take(report.blocks, bytes, at: now)
-      ListenerLoss.take(report.blocks, bytes, of: transports[id].routes, &forwarder)
-    case .transportFeedback(let feedback): transports[id].take(feedback, bytes, at: now)
-    case .bandwidthEstimate(let estimate): transports[id].take(estimate, at: now)
+      ends.transports[id].take(report.blocks, bytes, at: now)
+      ListenerLoss.take(report.blocks, bytes, of: ends.transports[id].routes, &forwarder)
+    case .transportFeedback(let feedback): ends.transports[id].take(feedback, bytes, at: now)
+    case .bandwidthEstimate(let estimate): ends.transports[id].take(estimate, at: now)
     case .sourceDescription, .application, .extendedReport, .unknown: break
     }
   }
 
   private mutating func handle(_ report: SenderReport, on id: TransportID, at now: Instant) {
-    guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
+    guard let route = ends.transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
       forwarder.encodings.contains(route.encoding)
     else { return }
-    transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
+    ends.transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
     forwarder.encodings[route.encoding].encoding.handle(
       senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
   }
 
   /// A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
   private mutating func streamEnded(_ ssrc: UInt32, on id: TransportID) {
-    guard let route = transports[id].routes.findIncoming(ssrc), !route.isRetransmission,
+    guard let route = ends.transports[id].routes.findIncoming(ssrc), !route.isRetransmission,
       forwarder.encodings.contains(route.encoding)
     else { return }
     forwarder.encodings[route.encoding].encoding.ended()
@@ -91,33 +91,34 @@ extension WorkerState {
 
   /// Takes one of the things that a peer may ask for; counts the request when there is none left.
   private mutating func mayAsk(_ id: TransportID, at now: Instant) -> Bool {
-    if transports[id].feedbackAllowance.take(at: now) == nil { return true }
+    if ends.transports[id].feedbackAllowance.take(at: now) == nil { return true }
     counted.drops.count(.tooManyRequests)
     return false
   }
 
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
     counted.keyframeRequestsReceived &+= 1
-    guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
+    guard let consumer = ends.transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
       return
     }
-    forwarder.keyframeWanted(by: consumer, &transports, at: now)
+    forwarder.keyframeWanted(by: consumer, &ends, at: now)
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
   /// is not looked at.
   private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
-    guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else {
+    guard let consumer = ends.transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer)
+    else {
       return
     }
     // What waits for a line takes its time in the queue too, and into a line that is full nothing is repeated.
-    let waited = egress.waited(transports[id].chain, at: now)
-    if transports[id].line.isPaced && waited > Self.longestBacklog {
+    let waited = egress.waited(ends.transports[id].chain, at: now)
+    if ends.transports[id].line.isPaced && waited > Self.longestBacklog {
       counted.drops.count(.congested)
       return
     }
-    let roundTrip = transports[id].roundTrip + waited
-    let copies = transports[id].downlink?.copiesOfRepeats ?? 1
+    let roundTrip = ends.transports[id].roundTrip + waited
+    let copies = ends.transports[id].downlink?.copiesOfRepeats ?? 1
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
       var mask = UInt32(bitmask) << 1 | 1
@@ -127,7 +128,7 @@ extension WorkerState {
           guard mayAsk(id, at: now) else { return }
           counted.nacksReceived &+= 1
           forwarder.retransmit(
-            sequence, to: consumer, roundTrip: roundTrip, copies: copies, &transports, &egress, at: now)
+            sequence, to: consumer, roundTrip: roundTrip, copies: copies, &ends, &egress, at: now)
         }
         sequence &+= 1
         mask >>= 1
@@ -141,10 +142,10 @@ extension WorkerState {
     let transport = forwarder.encodings[id].transport
     rtcp.begin()
     let asked = rtcp.appendNack(
-      for: &forwarder.encodings[id].encoding, sender: transports[transport].reporting.ssrc, at: now)
+      for: &forwarder.encodings[id].encoding, sender: ends.transports[transport].reporting.ssrc, at: now)
     guard asked > 0 else { return }
     counted.nacksSent &+= UInt64(asked)
-    rtcp.send(to: &transports[transport], &egress)
+    rtcp.send(to: &ends.transports[transport], &egress)
   }
 
   mutating func sendKeyframeRequest(_ id: EncodingID) {
@@ -152,15 +153,15 @@ extension WorkerState {
     counted.keyframeRequestsSent &+= 1
     let transport = forwarder.encodings[id].transport
     rtcp.begin()
-    rtcp.appendPictureLoss(sender: transports[transport].reporting.ssrc, media: ssrc)
-    rtcp.send(to: &transports[transport], &egress)
+    rtcp.appendPictureLoss(sender: ends.transports[transport].reporting.ssrc, media: ssrc)
+    rtcp.send(to: &ends.transports[transport], &egress)
   }
 
   mutating func sendFeedback(_ id: TransportID, at now: Instant) {
     rtcp.begin()
-    let (reporter, media) = (transports[id].reporting.ssrc, transports[id].routes.incoming.first?.ssrc ?? 0)
-    if rtcp.appendFeedback(&transports[id].reporting.feedback, sender: reporter, media: media, at: now) {
-      rtcp.send(to: &transports[id], &egress)
+    let (reporter, media) = (ends.transports[id].reporting.ssrc, ends.transports[id].routes.incoming.first?.ssrc ?? 0)
+    if rtcp.appendFeedback(&ends.transports[id].reporting.feedback, sender: reporter, media: media, at: now) {
+      rtcp.send(to: &ends.transports[id], &egress)
     }
   }
 
@@ -168,43 +169,47 @@ extension WorkerState {
 
   /// Reports about what this peer publishes, and about what it is sent.
   mutating func sendReports(_ id: TransportID, at now: Instant) {
-    let isFull = transports[id].reporting.begin(at: now)
-    if transports[id].routes.stray.isTold { lookForStray(of: id, at: now) }
+    let isFull = ends.transports[id].reporting.begin(at: now)
+    if ends.transports[id].routes.stray.isTold { lookForStray(of: id, at: now) }
     rtcp.begin()
-    rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: transports[id].reporting.ssrc)
-    let canSend = transports[id].canSend
-    for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
+    rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: ends.transports[id].reporting.ssrc)
+    let canSend = ends.transports[id].canSend
+    for route in ends.transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
       if !forwarder.consumers[route.consumer].wait.isOver, let track = forwarder.consumers[route.consumer].producer,
         let facts = MediaWait.Facts.of(route.consumer, sentTo: canSend, forwarder)
       {
         forwarder.consumers[route.consumer].lookForMedia(
-          facts, of: forwarder.producers[track].key, patience: settings.connectTimeout, telling: &events, at: now)
+          facts, of: forwarder.producers[track].key, patience: settings.connectTimeout, &turn)
       }
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {
-        rtcp.appendSenderReport(route.consumer, &forwarder, &transports, origin: settings.timeOrigin, at: now)
+        rtcp.appendSenderReport(route.consumer, &forwarder, &ends, origin: settings.timeOrigin, at: now)
       }
       if rtcp.isFull {
-        rtcp.send(to: &transports[id], &egress)
+        rtcp.send(to: &ends.transports[id], &egress)
         rtcp.begin()
       }
     }
-    if !rtcp.isEmpty { rtcp.send(to: &transports[id], &egress) }
+    if !rtcp.isEmpty { rtcp.send(to: &ends.transports[id], &egress) }
   }
 
   private mutating func lookForStray(of id: TransportID, at now: Instant) {
-    let encoding = transports[id].routes.stray.ssrc.flatMap { transports[id].routes.findIncoming($0)?.encoding }
+    let encoding = ends.transports[id].routes.stray.ssrc.flatMap {
+      ends.transports[id].routes.findIncoming($0)?.encoding
+    }
     let flows = encoding.map { forwarder.encodings.contains($0) && forwarder.encodings[$0].encoding.hasBegun } ?? false
-    if transports[id].routes.stray.settles(flows: flows, at: now) { events.append(.streamsFound(transports[id].key)) }
+    if ends.transports[id].routes.stray.settles(flows: flows, at: now) {
+      turn.tell(.streamsFound(ends.transports[id].key))
+    }
   }
 
   private mutating func reportBlocks(_ id: TransportID, at now: Instant) -> [ReportBlock] {
     var blocks: [ReportBlock] = []
-    for route in transports[id].routes.incoming
+    for route in ends.transports[id].routes.incoming
     where !route.isRetransmission && forwarder.encodings.contains(route.encoding) {
       if var block = forwarder.encodings[route.encoding].encoding.statistics.report(about: route.ssrc, at: now) {
-        ListenerLoss.raise(&block, of: route.encoding, &forwarder, &transports)
+        ListenerLoss.raise(&block, of: route.encoding, &forwarder, &ends)
         blocks.append(block)
       }
     }
@@ -215,11 +220,11 @@ extension WorkerState {
   mutating func sendBye(_ ssrcs: [UInt32], to destination: Destination) {
     switch destination {
     case .transport(let id):
-      guard transports[id].canSend, !ssrcs.isEmpty else { return }
+      guard ends.transports[id].canSend, !ssrcs.isEmpty else { return }
       for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
         let part = ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)]
-        rtcp.writeBye(part, sender: transports[id].reporting.ssrc)
-        rtcp.send(to: &transports[id], &egress)
+        rtcp.writeBye(part, sender: ends.transports[id].reporting.ssrc)
+        rtcp.send(to: &ends.transports[id], &egress)
       }
     }
   }
@@ -229,14 +234,16 @@ extension WorkerState {
   /// After anything that may have moved a transport on: sends what the handshake wrote, notes what it came to,
   /// and schedules the next look.
   mutating func settle(_ id: TransportID, at now: Instant) {
-    if transports[id].controlPath != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
-    switch transports[id].security.settle(at: now) {
+    if ends.transports[id].controlPath != nil {
+      ends.transports[id].security.startIfClient(certificate: certificate, at: now)
+    }
+    switch ends.transports[id].security.settle(at: now) {
     case .connected:
-      transports[id].reporting.schedule(after: now)
-      transports[id].beginSending(at: now)
-      events.append(.transportConnected(transports[id].key))
-      if transports[id].canSend { forwarder.wake(.transport(id), &transports) }
-    case .failed(let failure): events.append(.transportFailed(transports[id].key, failure))
+      ends.transports[id].reporting.schedule(after: now)
+      ends.transports[id].beginSending(at: now)
+      turn.tell(.transportConnected(ends.transports[id].key))
+      if ends.transports[id].canSend { forwarder.wake(.transport(id), &ends) }
+    case .failed(let failure): turn.tell(.transportFailed(ends.transports[id].key, failure))
     case nil: break
     }
     collectDatagrams(of: id)
@@ -244,11 +251,11 @@ extension WorkerState {
   }
 
   mutating func collectDatagrams(of id: TransportID) {
-    guard var datagram = transports[id].security.nextDatagram() else { return }
-    let path = transports[id].takeFlight()
+    guard var datagram = ends.transports[id].security.nextDatagram() else { return }
+    let path = ends.transports[id].takeFlight()
     while true {
       if let path { egress.control.append(datagram, to: path) }
-      guard let next = transports[id].security.nextDatagram() else { return }
+      guard let next = ends.transports[id].security.nextDatagram() else { return }
       datagram = next
     }
   }

@@ -9,6 +9,7 @@ import STUN
 extension WorkerState {
   /// Takes in one datagram. The bytes are changed in place; nothing of them is kept but copies.
   public mutating func receive(_ datagram: UnsafeMutableRawBufferPointer, from path: Path, at now: Instant) {
+    begin(at: now)
     counted.packetsIn &+= 1
     counted.bytesIn &+= UInt64(datagram.count)
     let bytes = datagram.assumingMemoryBound(to: UInt8.self)
@@ -25,19 +26,19 @@ extension WorkerState {
     // What comes from elsewhere never gets a path, and so all else of it ends as well.
     guard settings.admits(path.remote) else { return counted.drops.count(.unknownSource) }
     guard let message = try? MessageView.parse(bytes.span), let key = UfragKey(recipientOf: message, bytes.span),
-      let id = directory.transport(fragment: key), transports.contains(id)
+      let id = directory.transport(fragment: key), ends.transports.contains(id)
     else {
       counted.drops.count(.badSTUN)
       return
     }
     let owner = directory.paths[path]
-    if let owner, owner != id, transports.contains(owner), transports[owner].holds(path, at: now) {
+    if let owner, owner != id, ends.transports.contains(owner), ends.transports[owner].holds(path, at: now) {
       counted.drops.count(.badSTUN)
       return
     }
-    let couldSend = transports[id].canSend
+    let couldSend = ends.transports[id].canSend
     let network = PeerNetwork(path.remote)
-    let outcome = transports[id].handleSTUN(
+    let outcome = ends.transports[id].handleSTUN(
       message, bytes.span, from: path, isKnown: owner == id, at: now,
       answersAll: failedChecks.answers(network, at: now), reply: &failedChecks.reply, control: &egress.control)
     if let drop = outcome.drop {
@@ -46,106 +47,108 @@ extension WorkerState {
       return
     }
     claim(path, for: id)
-    transports[id].mayAnswer(on: path)
-    transports[id].expectConnection(anew: false, at: now)
+    ends.transports[id].mayAnswer(on: path)
+    ends.transports[id].expectConnection(anew: false, at: now)
     if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
-    if !couldSend && transports[id].canSend { forwarder.wake(.transport(id), &transports) }
+    if !couldSend && ends.transports[id].canSend { forwarder.wake(.transport(id), &ends) }
     // A check may be the first sign of a line that was dark.
-    if transports[id].isDark { followLine(of: id, at: now) }
+    if ends.transports[id].isDark { followLine(of: id, at: now) }
     settle(id, at: now)
   }
 
   /// Media from this path is the transport's from now on.
   private mutating func claim(_ path: Path, for id: TransportID) {
-    if let owner = directory.paths[path], owner != id, transports.contains(owner) { seize(path, from: owner) }
-    if let evicted = transports[id].remember(path), directory.paths[evicted] == id { directory.paths[evicted] = nil }
+    if let owner = directory.paths[path], owner != id, ends.transports.contains(owner) { seize(path, from: owner) }
+    if let evicted = ends.transports[id].remember(path), directory.paths[evicted] == id {
+      directory.paths[evicted] = nil
+    }
     directory.paths[path] = id
   }
 
   /// A path is another's from now on. Where media went there the transport is lost, until its peer checks again.
   private mutating func seize(_ path: Path, from owner: TransportID) {
-    let wasUsed = transports[owner].path == path
-    transports[owner].forget(path)
+    let wasUsed = ends.transports[owner].path == path
+    ends.transports[owner].forget(path)
     guard wasUsed else { return }
-    transports[owner].expireConsent()
+    ends.transports[owner].expireConsent()
     releasePaths(of: owner)
     // One that is over has been told of.
-    if transports[owner].security.hasFailed { return }
-    events.append(.transportLost(transports[owner].key))
+    if ends.transports[owner].security.hasFailed { return }
+    turn.tell(.transportLost(ends.transports[owner].key))
   }
 
   /// The transport's paths lead nowhere until they are checked again.
   mutating func releasePaths(of id: TransportID) {
-    if let lost = transports[id].foundLostPath() { release(lost, of: id) }
-    for path in transports[id].paths { release(path, of: id) }
+    if let lost = ends.transports[id].foundLostPath() { release(lost, of: id) }
+    for path in ends.transports[id].paths { release(path, of: id) }
   }
 
   /// Consent has run out. What the peer sends from where it was last is still taken, as it may be all that it has to say.
   mutating func loseConsent(of id: TransportID) {
-    for path in transports[id].paths where path != transports[id].lostPath { release(path, of: id) }
-    transports[id].disown()
-    events.append(.transportLost(transports[id].key))
+    for path in ends.transports[id].paths where path != ends.transports[id].lostPath { release(path, of: id) }
+    ends.transports[id].disown()
+    turn.tell(.transportLost(ends.transports[id].key))
   }
 
   /// Consent is back, by a check or by media.
   private mutating func recovered(_ id: TransportID, on path: Path) {
-    if let lost = transports[id].foundLostPath(), lost != path { release(lost, of: id) }
+    if let lost = ends.transports[id].foundLostPath(), lost != path { release(lost, of: id) }
     // No check brings back what the peer has closed.
-    if transports[id].security.hasFailed { return }
-    events.append(.transportRecovered(transports[id].key))
+    if ends.transports[id].security.hasFailed { return }
+    turn.tell(.transportRecovered(ends.transports[id].key))
   }
 
   private mutating func release(_ path: Path, of id: TransportID) {
     if directory.paths[path] == id { directory.paths[path] = nil }
-    transports[id].forget(path)
+    ends.transports[id].forget(path)
   }
 
   /// Notes where authenticated media, no replay, came from.
   @inline(__always)
   mutating func heard(_ id: TransportID, from path: Path, at now: Instant) {
-    if transports[id].heard(from: path, at: now) { returned(id, on: path, at: now) }
+    if ends.transports[id].heard(from: path, at: now) { returned(id, on: path, at: now) }
   }
 
   private mutating func returned(_ id: TransportID, on path: Path, at now: Instant) {
     claim(path, for: id)
     recovered(id, on: path)
-    forwarder.wake(.transport(id), &transports)
+    forwarder.wake(.transport(id), &ends)
     settle(id, at: now)
   }
 
   private mutating func receiveDTLS(_ bytes: UnsafeBufferPointer<UInt8>, from path: Path, at now: Instant) {
-    guard let id = directory.paths[path], transports.contains(id) else {
+    guard let id = directory.paths[path], ends.transports.contains(id) else {
       counted.drops.count(.unknownSource)
       return
     }
-    if let drop = transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
+    if let drop = ends.transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
       counted.drops.count(drop)
       if drop == .tooManyRecords { return }
     } else {
-      transports[id].heardHandshake(bytes.count, from: path)
+      ends.transports[id].heardHandshake(bytes.count, from: path)
     }
     settle(id, at: now)
   }
 
   private mutating func receiveRTP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
-    guard let id = directory.paths[path], transports.contains(id) else {
+    guard let id = directory.paths[path], ends.transports.contains(id) else {
       counted.drops.count(.unknownSource)
       return
     }
     let counts = prefetchRoute(of: bytes, on: id)
-    guard transports[id].bounds.admits(bytes.count, of: counts, at: now) else {
+    guard ends.transports[id].bounds.admits(bytes.count, of: counts, at: now) else {
       return IntakeExcess.drop(bytes, of: counts, on: id, &self, at: now)
     }
     var packet = bytes.mutableSpan
     let length: Int
-    switch transports[id].security.unprotectRTP(&packet) {
+    switch ends.transports[id].security.unprotectRTP(&packet) {
     case .drop(let reason):
       counted.drops.count(reason)
       return
     case .plaintext(let count): length = count
     }
-    transports[id].bounds.take(bytes.count, of: counts, at: now)
+    ends.transports[id].bounds.take(bytes.count, of: counts, at: now)
     heard(id, from: path, at: now)
     let plaintext = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
     guard let parsed = try? PacketView.parse(plaintext.span), let view = try? parsed.strippingPadding(plaintext.span)
@@ -153,18 +156,18 @@ extension WorkerState {
       counted.drops.count(.malformed)
       return
     }
-    let extensions = ParsedExtensions(plaintext.span, view, ids: transports[id].extensions)
-    if let number = extensions.transportSequence, transports[id].record(number, at: now) { schedule(id, at: now) }
-    let found = forwarder.route(view, extensions, plaintext.span, &transports[id].routes, at: now)
+    let extensions = ParsedExtensions(plaintext.span, view, ids: ends.transports[id].extensions)
+    if let number = extensions.transportSequence, ends.transports[id].record(number, at: now) { schedule(id, at: now) }
+    let found = forwarder.route(view, extensions, plaintext.span, &ends.transports[id].routes, at: now)
     guard let route = found, forwarder.encodings.contains(route.encoding) else {
       counted.drops.count(.unknownStream)
       let report = Demultiplexer.stray(
-        view, extensions, plaintext.span, &transports[id].routes, forwarder, at: now)
-      if let report { events.append(.streamStrays(transports[id].key, report)) }
+        view, extensions, plaintext.span, &ends.transports[id].routes, forwarder, at: now)
+      if let report { turn.tell(.streamStrays(ends.transports[id].key, report)) }
       return
     }
     forwarder.accept(
-      view, extensions, plaintext, route: route, &transports, &egress, telling: &events, at: now)
+      view, extensions, plaintext, route: route, &ends, &egress, &turn)
   }
 
   /// Prefetches what an RTP packet leads to while it is opened. It may be anybody's packet: no answer depends on it. Returns what it
@@ -173,8 +176,8 @@ extension WorkerState {
   private mutating func prefetchRoute(of bytes: UnsafeMutableBufferPointer<UInt8>, on id: TransportID) -> IntakeClass {
     guard bytes.count >= PacketView.fixedHeaderLength else { return .unrouted }
     let ssrc = UnsafeBufferPointer(bytes).span.uint32(at: 8)
-    transports[id].security.prefetchOpening(ssrc: ssrc)
-    guard let route = transports[id].routes.findIncoming(ssrc) else { return .unrouted }
+    ends.transports[id].security.prefetchOpening(ssrc: ssrc)
+    guard let route = ends.transports[id].routes.findIncoming(ssrc) else { return .unrouted }
     forwarder.encodings.prefetch(route.encoding, bytes: MemoryLayout<EncodingSlot>.size)
     return route.counts
   }
@@ -191,7 +194,7 @@ enum IntakeExcess {
     note(kind, on: id, &worker, at: now)
     guard bytes.count >= PacketView.fixedHeaderLength else { return }
     let header = UnsafeBufferPointer(bytes).span
-    guard let route = worker.transports[id].routes.findIncoming(header.uint32(at: 8)), !route.isRetransmission,
+    guard let route = worker.ends.transports[id].routes.findIncoming(header.uint32(at: 8)), !route.isRetransmission,
       worker.forwarder.encodings.contains(route.encoding)
     else { return }
     worker.forwarder.encodings[route.encoding].encoding.dropped(sequence: header.uint16(at: 2))
@@ -200,7 +203,7 @@ enum IntakeExcess {
   /// Counts a datagram, and tells now and then whose it was.
   static func note(_ kind: IntakeClass, on id: TransportID, _ worker: inout WorkerState, at now: Instant) {
     worker.counted.drops.count(.overBitrate)
-    guard let limit = worker.transports[id].bounds.takeNews(of: kind, at: now) else { return }
-    worker.events.append(.transportExceeds(worker.transports[id].key, kind, bitsPerSecond: limit))
+    guard let limit = worker.ends.transports[id].bounds.takeNews(of: kind, at: now) else { return }
+    worker.turn.tell(.transportExceeds(worker.ends.transports[id].key, kind, bitsPerSecond: limit))
   }
 }

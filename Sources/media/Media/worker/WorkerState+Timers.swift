@@ -42,9 +42,10 @@ extension WorkerState {
 
   /// Does what is due, in the order of its deadlines.
   public mutating func poll(at now: Instant) {
+    begin(at: now)
     if quality.next <= now {
-      let found = quality.collect(&transports, &forwarder, at: now)
-      if !found.isEmpty { events.append(.quality(found)) }
+      let found = quality.collect(&ends, &forwarder, at: now)
+      if !found.isEmpty { turn.tell(.quality(found)) }
     }
     while min(deadlines.next, forwarder.deadlines.next) <= now {
       if deadlines.next <= forwarder.deadlines.next {
@@ -58,13 +59,13 @@ extension WorkerState {
   private mutating func poll(_ due: Forwarder.Deadline, at now: Instant) {
     switch due {
     case .encoding(let id): pollEncoding(id, at: now)
-    case .layers(let id): forwarder.pollLayers(id, &transports, telling: &events, at: now)
-    case .speakers(let id): forwarder.pollSpeakers(id, telling: &events, at: now)
+    case .layers(let id): forwarder.pollLayers(id, &ends, &turn)
+    case .speakers(let id): forwarder.pollSpeakers(id, &turn)
     case .copy(let id, let sequence):
       guard forwarder.consumers.contains(id) else { return }
-      forwarder.retransmit(sequence, to: id, roundTrip: nil, copies: 1, &transports, &egress, at: now)
-    case .wish(let id): forwarder.wishAgain(id, &transports, at: now)
-    case .replay(let id): forwarder.replay(id, &transports, &egress, telling: &events, at: now)
+      forwarder.retransmit(sequence, to: id, roundTrip: nil, copies: 1, &ends, &egress, at: now)
+    case .wish(let id): forwarder.wishAgain(id, &ends, at: now)
+    case .replay(let id): forwarder.replay(id, &ends, &egress, &turn)
     }
   }
 
@@ -78,36 +79,36 @@ extension WorkerState {
   /// Notes when a transport is to be looked at. The row notes which of its deadlines counts: a stale one is told apart when it
   /// comes out of the queue.
   mutating func schedule(_ id: TransportID, at now: Instant) {
-    let next = transports[id].nextDeadline
-    guard next < transports[id].scheduled else { return }
-    transports[id].scheduled = next
+    let next = ends.transports[id].nextDeadline
+    guard next < ends.transports[id].scheduled else { return }
+    ends.transports[id].scheduled = next
     deadlines.push(next, id)
   }
 
   private mutating func pollTransport(_ id: TransportID, at now: Instant) {
-    guard transports.contains(id), transports[id].scheduled <= now else { return }
-    transports[id].scheduled = .distantFuture
-    if transports[id].isConsentDue(at: now),
-      transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now))
+    guard ends.transports.contains(id), ends.transports[id].scheduled <= now else { return }
+    ends.transports[id].scheduled = .distantFuture
+    if ends.transports[id].isConsentDue(at: now),
+      ends.transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now))
     {
       loseConsent(of: id)
     }
-    if let progress = transports[id].pollConnection(at: now) {
-      events.append(.transportFailed(transports[id].key, .tooSlow(progress)))
+    if let progress = ends.transports[id].pollConnection(at: now) {
+      turn.tell(.transportFailed(ends.transports[id].key, .tooSlow(progress)))
     }
-    transports[id].security.poll(at: now)
-    if transports[id].canSend { transports[id].downlink?.estimator.poll(at: now) }
+    ends.transports[id].security.poll(at: now)
+    if ends.transports[id].canSend { ends.transports[id].downlink?.estimator.poll(at: now) }
     followLine(of: id, at: now)
-    if transports[id].reporting.feedback.nextDeadline <= now { sendFeedback(id, at: now) }
-    if transports[id].reporting.next <= now { sendReports(id, at: now) }
+    if ends.transports[id].reporting.feedback.nextDeadline <= now { sendFeedback(id, at: now) }
+    if ends.transports[id].reporting.next <= now { sendReports(id, at: now) }
     settle(id, at: now)
   }
 
   /// Since when a transport has carried media, in either direction; nil while it carries none. A stream that has come and is not
   /// muted is expected to go on.
   private mutating func carryingSince(_ id: TransportID, at now: Instant) -> Instant? {
-    var since = transports[id].sendingSince(at: now)
-    for line in transports[id].routes.lines {
+    var since = ends.transports[id].sendingSince(at: now)
+    for line in ends.transports[id].routes.lines {
       if let flowing = forwarder.flowingSince(line.producer) { since = min(since ?? .distantFuture, flowing) }
     }
     return since

@@ -48,19 +48,20 @@ public struct WorkerState: ~Copyable {
 
   let settings: Settings
   let certificate: Certificate
-  var transports = Transports(minimumCapacity: 64)
+  /// What packets come from and go to.
+  var ends = Ends()
   var directory = Directory()
   /// Who is sent what.
   var forwarder = Forwarder()
   /// What is on its way out.
   var egress: Egress
-  /// Deadlines of transports.
+  /// Deadlines of ends.transports.
   var deadlines = DeadlineQueue<TransportID>(minimumCapacity: 512)
   var random: SplitMix64
   /// What is counted here and not by the forwarder or the egress.
   var counted = WorkerCounters()
-  /// What the control plane has not been told yet.
-  var events: [WorkerEvent] = []
+  /// What is given to all who decide, and what they have said.
+  var turn = Turn()
   var rtcp = RTCPWriter()
   var quality = QualityProbe()
   var failedChecks = FailedChecks()
@@ -76,7 +77,7 @@ public struct WorkerState: ~Copyable {
   /// Traffic and drops since the start.
   public var counters: WorkerCounters {
     var total = counted
-    total.transports = transports.count
+    total.transports = ends.transports.count
     total.producers = forwarder.producers.count
     total.consumers = forwarder.consumers.count
     total.drops.add(forwarder.drops)
@@ -88,15 +89,8 @@ public struct WorkerState: ~Copyable {
   /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver. `now` is
   /// when the turn began.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
-    egress.flush(at: now, &transports, &forwarder, into: &sink) { transport, waiting in
+    egress.flush(at: now, &ends, &forwarder, into: &sink) { transport, waiting in
       transport.sendBudget(at: now, waiting: waiting)
     }
-  }
-
-  /// Takes what has happened since the last call.
-  public mutating func takeEvents() -> [WorkerEvent] {
-    if events.isEmpty { return [] }
-    defer { events.removeAll(keepingCapacity: true) }
-    return events
   }
 }
