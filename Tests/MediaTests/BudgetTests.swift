@@ -177,9 +177,9 @@ private struct BudgetStage {
     let key = kind == .video ? subscription.picture : subscription.sound
     let consumer = try #require(call.worker.directory.consumers[key])
     let producer = try #require(call.worker.directory.producers[kind == .video ? picture : sound])
-    let encoding = call.worker.forwarder.producers[producer].encodings[0]
-    let newest = call.worker.forwarder.encodings[encoding].encoding.newest
-    let found = call.worker.forwarder.encodings[encoding].encoding.cache.find(newest)
+    let encoding = call.worker.tracks.producers[producer].encodings[0]
+    let newest = call.worker.tracks.encodings[encoding].encoding.newest
+    let found = call.worker.tracks.encodings[encoding].encoding.cache.find(newest)
     let packet = try #require(found)
     if decided[key] == nil {
       let decision = call.worker.forwarder.consumers[consumer].consumer.decide(packet, layer: 0, alignment: nil)
@@ -226,8 +226,16 @@ extension WorkerState {
   fileprivate mutating func flush(
     at now: Instant, _ budgets: [TransportKey: SendBudget], into sink: inout CollectingSink
   ) {
-    egress.flush(at: now, &ends, &forwarder, into: &sink) { transport, _ in
-      budgets[transport.key] ?? .unlimited
-    }
+    begin(at: now)
+    egress.flush(&tracks, &forwarder, &ends, into: &sink, &turn, GivenBudgets(budgets: budgets))
+  }
+}
+
+/// Budgets that a test gives; all others may be sent everything.
+private struct GivenBudgets: SendBudgets {
+  let budgets: [TransportKey: SendBudget]
+
+  func budget(for transport: inout Transport, waiting: Int, at now: Instant) -> SendBudget {
+    budgets[transport.key] ?? .unlimited
   }
 }

@@ -313,9 +313,9 @@ struct CoalescingTests {
     _ track: ProducerKey, for consumer: ConsumerKey, _ number: Int, to transport: TransportID, due: Instant,
     on call: Call
   ) throws {
-    let encoding = call.worker.forwarder.producers[try #require(call.worker.directory.producers[track])].encodings[0]
-    let newest = call.worker.forwarder.encodings[encoding].encoding.newest
-    let found = call.worker.forwarder.encodings[encoding].encoding.cache.find(newest)
+    let encoding = call.worker.tracks.producers[try #require(call.worker.directory.producers[track])].encodings[0]
+    let newest = call.worker.tracks.encodings[encoding].encoding.newest
+    let found = call.worker.tracks.encodings[encoding].encoding.cache.find(newest)
     let packet = try #require(found)
     let handle = try #require(call.worker.directory.consumers[consumer])
     let decision = call.worker.forwarder.consumers[handle].consumer.decide(packet, layer: 0, alignment: nil)
@@ -338,7 +338,7 @@ struct CoalescingTests {
     call.run(.seconds(1))
     let transport = try #require(call.worker.directory.transports[bert.key])
     let handle = try #require(call.worker.directory.consumers[consumer])
-    let encoding = call.worker.forwarder.producers[try #require(call.worker.directory.producers[track])].encodings[0]
+    let encoding = call.worker.tracks.producers[try #require(call.worker.directory.producers[track])].encodings[0]
     let rewrite = Rewrite(sequence: 1, timestamp: 1, payloadType: 111, pictureIDDelta: 0, tl0Delta: 0)
     for sequence in 0..<5 {
       let entry = SendEntry(

@@ -95,7 +95,7 @@ struct FairnessTests {
     #expect(talk.share > 0.99)
     #expect(crowd.share > 0.15 && crowd.share < 0.5)
     // And all is as before when it is over.
-    let isCounting = call.worker.forwarder.shares.isCounting
+    let isCounting = call.worker.tracks.shares.isCounting
     #expect(!isCounting)
     #expect(call.brokenRules() == [])
   }

@@ -74,8 +74,8 @@ struct RestoringTests {
       let (call, sound, _) = try call(redundancy: redundancy)
       call.run(.seconds(2))
       let id = try #require(call.worker.directory.producers[sound])
-      let encoding = call.worker.forwarder.producers[id].encodings[0]
-      return call.worker.forwarder.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: call.now)
+      let encoding = call.worker.tracks.producers[id].encodings[0]
+      return call.worker.tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: call.now)
     }
     let (plain, redundant) = (try rate(0), try rate(2))
     #expect(plain > 3_000 && abs(redundant - plain) < plain / 20)

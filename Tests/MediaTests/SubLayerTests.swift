@@ -187,7 +187,7 @@ private struct LayerRoom {
   }
 
   var ladder: LayerLadder? {
-    call.worker.directory.producers[picture].map { call.worker.forwarder.producers[$0].ladder }
+    call.worker.directory.producers[picture].map { call.worker.tracks.producers[$0].ladder }
   }
 
   func isHeld(_ peer: VirtualPeer) -> Bool { consumer(peer)?.isPaused ?? false }

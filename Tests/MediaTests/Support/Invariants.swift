@@ -37,10 +37,10 @@ extension Call {
       broken += routeRules(id)
     }
     if worker.directory.paths.count != paths { broken.append("paths that are nobody's") }
-    if worker.directory.rooms.count != worker.forwarder.rooms.count || perRoom.count != worker.forwarder.rooms.count {
+    if worker.directory.rooms.count != worker.tracks.rooms.count || perRoom.count != worker.tracks.rooms.count {
       broken.append("rooms without anybody")
     }
-    for (room, count) in perRoom where worker.forwarder.rooms[room].transports != count {
+    for (room, count) in perRoom where worker.tracks.rooms[room].transports != count {
       broken.append("a room counts wrong")
     }
     return broken
@@ -48,10 +48,10 @@ extension Call {
 
   private func routeRules(_ id: TransportID) -> [String] {
     var broken: [String] = []
-    for route in worker.ends.transports[id].routes.incoming where !worker.forwarder.encodings.contains(route.encoding) {
+    for route in worker.ends.transports[id].routes.incoming where !worker.tracks.encodings.contains(route.encoding) {
       broken.append("SSRC \(route.ssrc) leads to an encoding that is gone")
     }
-    for line in worker.ends.transports[id].routes.lines where !worker.forwarder.producers.contains(line.producer) {
+    for line in worker.ends.transports[id].routes.lines where !worker.tracks.producers.contains(line.producer) {
       broken.append("a line leads to a producer that is gone")
     }
     for route in worker.ends.transports[id].routes.outgoing where !worker.forwarder.consumers.contains(route.consumer) {
@@ -65,26 +65,26 @@ extension Call {
     var encodings = 0
     var consumers = 0
     for (key, id) in worker.directory.producers {
-      guard worker.forwarder.producers.contains(id), worker.forwarder.producers[id].key == key else {
+      guard worker.tracks.producers.contains(id), worker.tracks.producers[id].key == key else {
         broken.append("producer \(key.value) is a stale handle")
         continue
       }
-      encodings += worker.forwarder.producers[id].encodings.count
-      consumers += worker.forwarder.producers[id].consumers.count
-      if !worker.ends.transports.contains(worker.forwarder.producers[id].transport) {
+      encodings += worker.tracks.producers[id].encodings.count
+      consumers += worker.tracks.producers[id].consumers.count
+      if !worker.ends.transports.contains(worker.tracks.producers[id].source.transport) {
         broken.append("producer without a transport")
       }
-      for encoding in worker.forwarder.producers[id].encodings
-      where !worker.forwarder.encodings.contains(encoding) || worker.forwarder.encodings[encoding].producer != id {
+      for encoding in worker.tracks.producers[id].encodings
+      where !worker.tracks.encodings.contains(encoding) || worker.tracks.encodings[encoding].producer != id {
         broken.append("encoding of producer \(key.value) is another one")
       }
-      for consumer in worker.forwarder.producers[id].consumers
+      for consumer in worker.tracks.producers[id].consumers
       where !worker.forwarder.consumers.contains(consumer) || worker.forwarder.consumers[consumer].producer != id {
         broken.append("consumer of producer \(key.value) follows another one")
       }
     }
-    if worker.forwarder.producers.count != worker.directory.producers.count { broken.append("producers without a key") }
-    if worker.forwarder.encodings.count != encodings { broken.append("encodings that are nobody's") }
+    if worker.tracks.producers.count != worker.directory.producers.count { broken.append("producers without a key") }
+    if worker.tracks.encodings.count != encodings { broken.append("encodings that are nobody's") }
     let empty = worker.directory.consumers.values.count {
       worker.forwarder.consumers.contains($0) && worker.forwarder.consumers[$0].producer == nil
     }
@@ -112,7 +112,7 @@ extension Call {
     var broken: [String] = []
     let counters = worker.counters
     if counters.transports != worker.ends.transports.count { broken.append("transports counted wrong") }
-    if counters.producers != worker.forwarder.producers.count { broken.append("producers counted wrong") }
+    if counters.producers != worker.tracks.producers.count { broken.append("producers counted wrong") }
     if counters.consumers != worker.forwarder.consumers.count { broken.append("consumers counted wrong") }
     if !worker.egress.control.isEmpty { broken.append("something waits behind a flush") }
     if worker.egress.queue.count > 0 && worker.egress.queue.nextDue == .distantFuture {
@@ -122,7 +122,7 @@ extension Call {
     if worker.nextDeadline < now - TimeDelta(nanoseconds: Call.step) {
       broken.append("a deadline that poll has left behind")
     }
-    let deadlines = worker.deadlines.count + worker.forwarder.deadlines.count
+    let deadlines = worker.deadlines.count + worker.dueCount
     if deadlines > 400 + 60 * (counters.transports + counters.producers) {
       broken.append("\(deadlines) deadlines wait")
     }
@@ -134,9 +134,9 @@ extension Call {
   func leftovers() -> [String] {
     var left: [String] = []
     for (name, count) in [
-      ("transports", worker.ends.transports.count), ("rooms", worker.forwarder.rooms.count),
-      ("producers", worker.forwarder.producers.count),
-      ("encodings", worker.forwarder.encodings.count), ("consumers", worker.forwarder.consumers.count),
+      ("transports", worker.ends.transports.count), ("rooms", worker.tracks.rooms.count),
+      ("producers", worker.tracks.producers.count),
+      ("encodings", worker.tracks.encodings.count), ("consumers", worker.forwarder.consumers.count),
       ("paths", worker.directory.paths.count), ("fragments", worker.directory.fragmentCount),
       ("transport keys", worker.directory.transports.count), ("room keys", worker.directory.rooms.count),
       ("producer keys", worker.directory.producers.count), ("consumer keys", worker.directory.consumers.count),

@@ -108,6 +108,9 @@ public struct Encoding: ~Copyable {
     mutating get { unwrapper.newest.map { $0 + base + inserted.count } ?? -1 }
   }
 
+  /// The same, for once in a while.
+  var newestNumber: Int64 { unwrapper.newest.map { $0 + base + inserted.count } ?? -1 }
+
   /// Whether a packet with this media SSRC may go on for this encoding: where its own has been silent for so long.
   public func admits(ssrc new: UInt32, silent silence: TimeDelta, at now: Instant) -> Bool {
     guard let ssrc, ssrc != new, let lastArrival else { return true }

@@ -49,8 +49,8 @@ extension Encoding {
 
   /// The numbers of the packets that a newcomer is to be sent: from the newest keyframe's first to the newest of all. Nil where there
   /// is none behind `number`, where one is missing, or where it would be more than `ReplayLimits` allow.
-  public mutating func replay(after number: Int64) -> ClosedRange<Int64>? {
-    let newest = newest
+  public func replay(after number: Int64) -> ClosedRange<Int64>? {
+    let newest = newestNumber
     guard let first = keyframe, first.sequence > number, first.sequence <= newest,
       newest - first.sequence < Int64(ReplayLimits.mostPackets)
     else { return nil }

@@ -2,6 +2,7 @@
 // of latency for CPU. In a room where nothing would come to share the call, nothing is held, but for an audience that may wait.
 
 import Basics
+import Forwarding
 import RTP
 
 /// The longest that packets are held back before they are sent.
@@ -94,6 +95,17 @@ struct Coalescing {
     guard beat > .zero, now - since < Self.interval * 2 else { return nil }
     let next = began + (beat - TimeDelta(nanoseconds: began.nanoseconds % beat.nanoseconds))
     return max(.zero, next - now)
+  }
+
+  /// Notes a packet that goes to so many receivers in a room with so many tracks, of which so many are sounds, and says how long it may
+  /// wait from its arrival.
+  @inline(__always)
+  mutating func hold(
+    _ packet: StoredPacket, _ kind: MediaKind, receivers: Int, tracks: Int, sounds: Int, at now: Instant
+  ) -> TimeDelta {
+    note(receivers, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    if kind == .audio, let audience = holdForAudience(sounds: sounds, receivers: receivers) { return audience }
+    return hold(kind, tracks: tracks, endsFrame: packet.marker)
   }
 
   /// How long sound may wait from its arrival that goes to so many receivers in a room with so many sounds; nil where those are

@@ -19,6 +19,12 @@ extension Egress {
   /// fewer they are where much waits for others.
   static let mostWaiting = 2_048
 
+  /// What a packet is sealed as, and the length behind the header of the longest packet that may share a run with it.
+  struct Cut {
+    let kind: PacketKind
+    let longest: Int
+  }
+
   /// What leaves for one receiver in one flush.
   struct Departure {
     /// Where it lies in its table, which nobody changes during a flush.
@@ -29,18 +35,32 @@ extension Egress {
     var budget: SendBudget
   }
 
-  /// Sends what is due. STUN, DTLS and RTCP go first, and media goes with the same system calls, receiver by receiver. `now`
-  /// is when the turn began; `budget` says how much video may leave for a receiver for which so many bytes of it wait.
+  /// One pass over the receivers: who is due by `limit` is served.
+  struct Pass<Budgets: SendBudgets> {
+    let limit: Instant
+    /// What headers say of when they were sent.
+    let sendTime: UInt32
+    let budgets: Budgets
+  }
+
+  /// Sends what is due. STUN, DTLS and RTCP go first, and media goes with the same system calls, receiver by receiver. The turn says when
+  /// it began; `budgets` how much video may leave for each.
   mutating func flush<Sink: DatagramSink & ~Copyable>(
-    at now: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink,
-    budget: (inout Transport, _ waiting: Int) -> SendBudget
+    _ tracks: inout Tracks, _ forwarder: inout Forwarder, _ ends: inout Ends, into sink: inout Sink,
+    _ turn: inout Turn, _ budgets: some SendBudgets = LineBudgets()
   ) {
+    let now = turn.now
     turned = now
     flushControl(into: &sink)
     if queue.nextDue <= now || queue.isUnderPressure {
-      flushMedia(at: now, &ends, &forwarder, into: &sink, budget: budget)
+      // Receivers that are due within the slack go along: to wake again for them alone costs more than their packets might gain.
+      let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
+      let pass = Pass(limit: limit, sendTime: AbsoluteSendTime.value(at: now), budgets: budgets)
+      flushMedia(pass, &tracks.encodings, &forwarder.consumers, &ends, into: &sink)
+      // Before anything is repeated: what did not leave must not serve as padding.
+      if !withdrawn.isEmpty { forwarder.withdraw(takeWithdrawn(), tracks, &turn) }
     }
-    if nextProbe <= now { flushPadding(at: now, &ends, &forwarder, into: &sink) }
+    if nextProbe <= now { flushPadding(&tracks, &forwarder, &ends, into: &sink) }
     segments.send(into: &sink, report: &counters.report)
   }
 
@@ -61,21 +81,17 @@ extension Egress {
 
   /// Seals what is due.
   private mutating func flushMedia<Sink: DatagramSink & ~Copyable>(
-    at now: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink,
-    budget: (inout Transport, _ waiting: Int) -> SendBudget
+    _ pass: Pass<some SendBudgets>, _ encodings: inout Encodings, _ consumers: inout Consumers, _ ends: inout Ends,
+    into sink: inout Sink
   ) {
-    // Receivers that are due within the slack go along: to wake again for them alone costs more than their packets might gain.
-    let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
-    let sendTime = AbsoluteSendTime.value(at: now)
     var kept = 0
     for index in queue.receivers.indices {
-      prefetchReceivers(behind: index, until: limit, &ends, &forwarder)
+      prefetchReceivers(behind: index, until: pass.limit, &consumers, &ends)
       var receiver = queue.receivers[index]
       guard let chain = ends.chain(of: receiver.destination) else { continue }
-      let isServed = receiver.due <= limit
+      let isServed = receiver.due <= pass.limit
       if isServed {
-        receiver.due = flush(
-          receiver.destination, until: limit, sendTime: sendTime, &ends, &forwarder, into: &sink, budget: budget)
+        receiver.due = flush(receiver.destination, pass, &encodings, &consumers, &ends, into: &sink)
         if receiver.due == .distantFuture { continue }
       }
       queue.receivers[kept] = receiver
@@ -85,12 +101,11 @@ extension Egress {
     queue.keep(kept)
   }
 
-  /// Sends as much of what waits for a receiver as `budget` allows. The rest stays queued in its order. Returns when that is due;
+  /// Sends as much of what waits for a receiver as its budget allows. The rest stays queued in its order. Returns when that is due;
   /// `distantFuture` where nothing is left.
   private mutating func flush<Sink: DatagramSink & ~Copyable>(
-    _ receiver: Destination, until limit: Instant, sendTime: UInt32,
-    _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink,
-    budget: (inout Transport, _ waiting: Int) -> SendBudget
+    _ receiver: Destination, _ pass: Pass<some SendBudgets>, _ encodings: inout Encodings,
+    _ consumers: inout Consumers, _ ends: inout Ends, into sink: inout Sink
   ) -> Instant {
     switch receiver {
     case .transport(let id):
@@ -101,24 +116,26 @@ extension Egress {
       }
       let waiting = transport.pointee.line.isPaced ? queue.bytes(from: transport.pointee.chain.video.first) : 0
       var departure = Departure(
-        transport: transport, path: path, sendTime: sendTime, budget: budget(&transport.pointee, waiting))
-      return flush(&departure, until: limit, &forwarder, into: &sink)
+        transport: transport, path: path, sendTime: pass.sendTime,
+        budget: pass.budgets.budget(for: &transport.pointee, waiting: waiting, at: turned))
+      return flush(&departure, until: pass.limit, &encodings, &consumers, into: &sink)
     }
   }
 
   private mutating func flush<Sink: DatagramSink & ~Copyable>(
-    _ departure: inout Departure, until limit: Instant, _ forwarder: inout Forwarder, into sink: inout Sink
+    _ departure: inout Departure, until limit: Instant, _ encodings: inout Encodings, _ consumers: inout Consumers,
+    into sink: inout Sink
   ) -> Instant {
     var left = departure.transport.pointee.chain
     departure.transport.pointee.chain = SendChain()
-    if departure.transport.pointee.line.isMeasured { release(&departure.transport.pointee) }
+    if departure.transport.pointee.line.isMeasured { release(&departure.transport.pointee.downlink) }
     let budget = departure.budget.bytes
     if departure.budget.isUnlimited {
-      sealAll(&left, until: limit, &departure, &forwarder, into: &sink)
+      sealAll(&left, until: limit, &departure, &encodings, &consumers, into: &sink)
     } else {
-      sealPaced(&left, until: limit, &departure, &forwarder, into: &sink)
+      sealPaced(&left, until: limit, &departure, &encodings, &consumers, into: &sink)
     }
-    if left.video.first >= 0 && departure.budget.isUsedUp { hold(&left.video, departure.transport, &forwarder) }
+    if left.video.first >= 0 && departure.budget.isUsedUp { hold(&left.video, departure.transport) }
     if departure.budget.bytes != budget { departure.transport.pointee.noteSending(at: turned) }
     segments.finish(sink: &sink, report: &counters.report)
     if left.video.first < 0 && left.audio.first < 0 { return .distantFuture }
@@ -128,79 +145,84 @@ extension Egress {
   /// Seals all video, and the audio that is due at `limit` or leaves with the video for nothing.
   @inline(__always)
   private mutating func sealAll<Sink: DatagramSink & ~Copyable>(
-    _ left: inout SendChain, until limit: Instant, _ departure: inout Departure, _ forwarder: inout Forwarder,
-    into sink: inout Sink
+    _ left: inout SendChain, until limit: Instant, _ departure: inout Departure, _ encodings: inout Encodings,
+    _ consumers: inout Consumers, into sink: inout Sink
   ) {
     while left.video.first >= 0 {
-      sealRun(&left.video.first, .video, &departure, &forwarder, into: &sink)
+      sealRun(&left.video.first, .video, &departure, &encodings, &consumers, into: &sink)
     }
     if left.audio.first >= 0 && endsRun(left.audio.first, departure.transport) {
-      sealNext(&left.audio.first, .audio, longest: 0, &departure, &forwarder, into: &sink)
+      sealNext(&left.audio.first, Cut(kind: .audio, longest: 0), &departure, &encodings, &consumers, into: &sink)
     }
     if left.audio.first >= 0 && queue.firstDue(from: left.audio.first) <= limit {
-      while left.audio.first >= 0 { sealRun(&left.audio.first, .audio, &departure, &forwarder, into: &sink) }
+      while left.audio.first >= 0 {
+        sealRun(&left.audio.first, .audio, &departure, &encodings, &consumers, into: &sink)
+      }
     }
   }
 
   /// Seals the audio that is due, whatever the budget says, and as much video as the budget allows.
   private mutating func sealPaced<Sink: DatagramSink & ~Copyable>(
-    _ left: inout SendChain, until limit: Instant, _ departure: inout Departure, _ forwarder: inout Forwarder,
-    into sink: inout Sink
+    _ left: inout SendChain, until limit: Instant, _ departure: inout Departure, _ encodings: inout Encodings,
+    _ consumers: inout Consumers, into sink: inout Sink
   ) {
     if left.audio.first >= 0 && queue.firstDue(from: left.audio.first) <= limit {
-      while left.audio.first >= 0 { sealRun(&left.audio.first, .audio, &departure, &forwarder, into: &sink) }
+      while left.audio.first >= 0 {
+        sealRun(&left.audio.first, .audio, &departure, &encodings, &consumers, into: &sink)
+      }
     }
     if left.video.first >= 0, turned - queue[left.video.first].due > Self.longestWait {
-      withdraw(&left.video, departure.transport, &forwarder)
+      withdraw(&left.video, &departure.transport.pointee.downlink)
     }
     var run = (count: 0, length: 0)
     while left.video.first >= 0 && !departure.budget.isUsedUp {
       if run.count == 0 { run = queue.run(from: left.video.first) }
       run.count -= 1
       sealNext(
-        &left.video.first, .video, longest: run.count > 0 ? run.length : 0, &departure, &forwarder, into: &sink)
+        &left.video.first, Cut(kind: .video, longest: run.count > 0 ? run.length : 0), &departure, &encodings,
+        &consumers, into: &sink)
     }
   }
 
-  /// As `withdraw`, between two flushes.
-  mutating func withdrawVideo(of transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder) {
-    release(&transport.pointee)
-    var line = transport.pointee.chain.video
-    transport.pointee.chain.video = SendChain.Line()
-    withdraw(&line, transport, &forwarder)
+  /// As `withdraw`, between two flushes. Returns the packets that would have been sent for the first time.
+  mutating func withdrawVideo(of transport: inout Transport) -> [SendEntry] {
+    release(&transport.downlink)
+    var line = transport.chain.video
+    transport.chain.video = SendChain.Line()
+    withdraw(&line, &transport.downlink)
+    return takeWithdrawn()
   }
 
   /// Drops what waits of videos that were just lowered: it is of a layer that the line does not carry, and would hold up the lower one's
-  /// keyframe, which is asked for already.
-  mutating func withdrawLowered(
-    _ consumers: [ConsumerID], of transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
-  ) {
-    let wasHeld = transport.pointee.downlink?.held ?? 0
-    release(&transport.pointee)
-    let waiting = queue.take(consumers, from: &transport.pointee.chain.video)
+  /// keyframe, which is asked for already. Returns the packets that would have been sent for the first time.
+  mutating func withdrawLowered(_ consumers: [ConsumerID], of transport: inout Transport) -> [SendEntry] {
+    let wasHeld = transport.downlink?.held ?? 0
+    release(&transport.downlink)
+    let waiting = queue.take(consumers, from: &transport.chain.video)
     for _ in waiting { counters.drops.count(.congested) }
-    if wasHeld > 0 { transport.pointee.downlink?.held = queue.hold(from: transport.pointee.chain.video.first) }
-    forwarder.withdraw(waiting.filter { $0.retransmission == nil }, asks: false)
+    if wasHeld > 0 { transport.downlink?.held = queue.hold(from: transport.chain.video.first) }
+    return waiting.filter { $0.retransmission == nil }
+  }
+
+  private mutating func takeWithdrawn() -> [SendEntry] {
+    defer { withdrawn.removeAll() }
+    return withdrawn
   }
 
   /// Drops the video that waits for a receiver: what would come so late is worth less than what comes now. Its streams go on at their
   /// next keyframes.
-  private mutating func withdraw(
-    _ line: inout SendChain.Line, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
-  ) {
-    var originals: [SendEntry] = []
+  private mutating func withdraw(_ line: inout SendChain.Line, _ downlink: inout Downlink?) {
     while line.first >= 0 {
-      if queue[line.first].retransmission == nil { originals.append(queue[line.first]) }
+      if queue[line.first].retransmission == nil { withdrawn.append(queue[line.first]) }
       counters.drops.count(.congested)
       line.first = queue.free(line.first)
     }
-    forwarder.withdraw(originals)
-    transport.pointee.downlink?.noteChange(at: turned)
+    downlink?.noteChange(at: turned)
   }
 
   /// Notes what waits of a receiver's video as held back. Where it is more than may be, it is dropped.
   private mutating func hold(
-    _ line: inout SendChain.Line, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
+    _ line: inout SendChain.Line, _ transport: UnsafeMutablePointer<Transport>
   ) {
     guard transport.pointee.line.isMeasured else { return }
     let packets = queue.hold(from: line.first)
@@ -208,7 +230,7 @@ extension Egress {
       transport.pointee.downlink?.held = packets
     } else {
       queue.release(packets)
-      withdraw(&line, transport, &forwarder)
+      withdraw(&line, &transport.pointee.downlink)
     }
   }
 
@@ -240,23 +262,25 @@ extension Egress {
   /// Seals packets that may be segments of one send, from `next` on.
   @inline(__always)
   private mutating func sealRun<Sink: DatagramSink & ~Copyable>(
-    _ next: inout Int32, _ kind: PacketKind, _ departure: inout Departure, _ forwarder: inout Forwarder,
-    into sink: inout Sink
+    _ next: inout Int32, _ kind: PacketKind, _ departure: inout Departure, _ encodings: inout Encodings,
+    _ consumers: inout Consumers, into sink: inout Sink
   ) {
     var run = queue.run(from: next)
     while run.count > 0 {
       run.count -= 1
       // The last of a run may be shorter than the others.
-      sealNext(&next, kind, longest: run.count > 0 ? run.length : 0, &departure, &forwarder, into: &sink)
+      sealNext(
+        &next, Cut(kind: kind, longest: run.count > 0 ? run.length : 0), &departure, &encodings, &consumers, into: &sink
+      )
     }
   }
 
   /// Seals the packet at `next` into the segment buffer, and moves on to the one behind it.
   private mutating func sealNext<Sink: DatagramSink & ~Copyable>(
-    _ next: inout Int32, _ kind: PacketKind, longest: Int, _ departure: inout Departure, _ forwarder: inout Forwarder,
-    into sink: inout Sink
+    _ next: inout Int32, _ cut: Cut, _ departure: inout Departure, _ encodings: inout Encodings,
+    _ consumers: inout Consumers, into sink: inout Sink
   ) {
-    if let length = seal(queue[next], kind, longest: longest, departure, &forwarder) {
+    if let length = seal(queue[next], cut, departure, &encodings, &consumers) {
       departure.budget.bytes &-= length
       segments.append(length, to: departure.path, sink: &sink, report: &counters.report)
     }
@@ -269,14 +293,14 @@ extension Egress {
   /// leads to what waits for the second, which leads to the stream of the first.
   @inline(__always)
   private mutating func prefetchReceivers(
-    behind index: Int, until limit: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder
+    behind index: Int, until limit: Instant, _ consumers: inout Consumers, _ ends: inout Ends
   ) {
     if isDue(index + 3, by: limit) { ends.prefetchFlush(to: queue.receivers[index + 3].destination) }
     if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2, &ends) {
-      forwarder.consumers.prefetch(waiting, bytes: ConsumerSlot.front)
+      consumers.prefetch(waiting, bytes: ConsumerSlot.front)
     }
     if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1, &ends),
-      let slot = forwarder.consumers.pointer(to: waiting)
+      let slot = consumers.pointer(to: waiting)
     {
       ends.prefetchSealing(of: slot.pointee.consumer.ssrc, to: queue.receivers[index + 1].destination)
     }
@@ -299,15 +323,29 @@ extension Egress {
   /// that of the one after it. A frame's packets are of one stream.
   @inline(__always)
   func prefetchStreams(
-    behind entry: SendEntry, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
+    behind entry: SendEntry, _ transport: UnsafeMutablePointer<Transport>, _ consumers: inout Consumers
   ) {
     let next = queue[entry.next].consumer
-    if next != entry.consumer, let slot = forwarder.consumers.pointer(to: next) {
+    if next != entry.consumer, let slot = consumers.pointer(to: next) {
       transport.pointee.security.prefetchStream(slot.pointee.consumer.ssrc)
     }
     let last = queue[entry.next].next
     guard last >= 0 else { return }
     let afterNext = queue[last].consumer
-    if afterNext != next { forwarder.consumers.prefetch(afterNext, bytes: ConsumerSlot.front) }
+    if afterNext != next { consumers.prefetch(afterNext, bytes: ConsumerSlot.front) }
+  }
+}
+
+/// Who says how much video may leave for a receiver in a flush.
+protocol SendBudgets {
+  /// What may leave for it now, while `waiting` bytes of video wait.
+  func budget(for transport: inout Transport, waiting: Int, at now: Instant) -> SendBudget
+}
+
+/// As the pacer of each line says.
+struct LineBudgets: SendBudgets {
+  @inline(__always)
+  func budget(for transport: inout Transport, waiting: Int, at now: Instant) -> SendBudget {
+    transport.sendBudget(at: now, waiting: waiting)
   }
 }

@@ -22,7 +22,7 @@ extension Egress {
 
   /// Sends what the probes under way want now.
   mutating func flushPadding<Sink: DatagramSink & ~Copyable>(
-    at now: Instant, _ ends: inout Ends, _ forwarder: inout Forwarder, into sink: inout Sink
+    _ tracks: inout Tracks, _ forwarder: inout Forwarder, _ ends: inout Ends, into sink: inout Sink
   ) {
     var kept = 0
     nextProbe = .distantFuture
@@ -31,11 +31,11 @@ extension Egress {
         continue
       }
       let departure = Departure(
-        transport: transport, path: path, sendTime: AbsoluteSendTime.value(at: now), budget: .unlimited)
-      if transport.pointee.nextPadding(at: now) != nil { pad(departure, &forwarder, into: &sink) }
+        transport: transport, path: path, sendTime: AbsoluteSendTime.value(at: turned), budget: .unlimited)
+      if transport.pointee.nextPadding(at: turned) != nil { pad(departure, &tracks, &forwarder, into: &sink) }
       segments.finish(sink: &sink, report: &counters.report)
-      guard let next = transport.pointee.nextPadding(at: now) else { continue }
-      nextProbe = min(nextProbe, max(next, now + Self.probeInterval))
+      guard let next = transport.pointee.nextPadding(at: turned) else { continue }
+      nextProbe = min(nextProbe, max(next, turned + Self.probeInterval))
       probing[kept] = probing[index]
       kept += 1
     }
@@ -43,13 +43,13 @@ extension Egress {
   }
 
   private mutating func pad<Sink: DatagramSink & ~Copyable>(
-    _ departure: Departure, _ forwarder: inout Forwarder, into sink: inout Sink
+    _ departure: Departure, _ tracks: inout Tracks, _ forwarder: inout Forwarder, into sink: inout Sink
   ) {
     // Media that waits fills the probe, and what has not left yet must not come as a repeat first.
     guard departure.transport.pointee.chain.video.first < 0 else { return }
     for count in 0..<Self.mostPadding {
       guard departure.transport.pointee.padding(at: turned) > 0,
-        let length = padOnce(count, departure, &forwarder)
+        let length = padOnce(count, departure, &tracks, &forwarder)
       else { return }
       counters.padding &+= UInt64(length)
       segments.append(length, to: departure.path, sink: &sink, report: &counters.report)
@@ -57,10 +57,13 @@ extension Egress {
   }
 
   /// Seals one packet of padding: a repeat where something was sent lately, else nothing but padding.
-  private mutating func padOnce(_ count: Int, _ departure: Departure, _ forwarder: inout Forwarder) -> Int? {
+  private mutating func padOnce(
+    _ count: Int, _ departure: Departure, _ tracks: inout Tracks, _ forwarder: inout Forwarder
+  ) -> Int? {
     let streams = departure.transport.pointee.routes.outgoing
-    if let entry = forwarder.repeatForPadding(streams, count) {
-      return seal(entry, .padding, longest: 0, departure, &forwarder)
+    if let entry = forwarder.repeatForPadding(streams, count, tracks) {
+      return seal(
+        entry, Cut(kind: .padding, longest: 0), departure, &tracks.encodings, &forwarder.consumers)
     }
     for stream in streams {
       guard let slot = forwarder.consumers.pointer(to: stream.consumer),

@@ -9,26 +9,26 @@ import RTP
 import SRTP
 
 extension Egress {
-  /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
-  /// length behind the header of the longest packet that may share a run with it.
+  /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped.
   @inline(__always)
   mutating func seal(
-    _ entry: SendEntry, _ kind: PacketKind, longest: Int, _ departure: Departure, _ forwarder: inout Forwarder
+    _ entry: SendEntry, _ cut: Cut, _ departure: Departure, _ encodings: inout Encodings,
+    _ consumers: inout Consumers
   ) -> Int? {
     let transport = departure.transport
-    guard let consumer = forwarder.consumers.pointer(to: entry.consumer),
-      let encoding = forwarder.encodings.pointer(to: entry.encoding),
+    guard let consumer = consumers.pointer(to: entry.consumer),
+      let encoding = encodings.pointer(to: entry.encoding),
       let place = encoding.pointee.encoding.cache.place(of: entry.sequence)
     else {
       counters.drops.count(.notInCache)
       return nil
     }
-    if entry.next >= 0 { prefetchStreams(behind: entry, transport, &forwarder) }
+    if entry.next >= 0 { prefetchStreams(behind: entry, transport, &consumers) }
     let sources = Sources(consumer: consumer, encoding: encoding, place: place)
     if encoding.pointee.encoding.cache[place].hasDescriptor {
-      return sealDescribed(entry, kind, longest: longest, departure, sources)
+      return sealDescribed(entry, cut, departure, sources)
     }
-    return seal(entry, kind, longest: longest, departure, sources, isDescribed: false)
+    return seal(entry, cut, departure, sources, isDescribed: false)
   }
 
   /// Where one packet is taken from.
@@ -42,14 +42,14 @@ extension Egress {
   /// A packet with a dependency descriptor. All others take the way that does not know of any.
   @inline(never)
   private mutating func sealDescribed(
-    _ entry: SendEntry, _ kind: PacketKind, longest: Int, _ departure: Departure, _ sources: Sources
+    _ entry: SendEntry, _ cut: Cut, _ departure: Departure, _ sources: Sources
   ) -> Int? {
-    seal(entry, kind, longest: longest, departure, sources, isDescribed: true)
+    seal(entry, cut, departure, sources, isDescribed: true)
   }
 
   @inline(__always)
   private mutating func seal(
-    _ entry: SendEntry, _ kind: PacketKind, longest: Int, _ departure: Departure, _ sources: Sources, isDescribed: Bool
+    _ entry: SendEntry, _ cut: Cut, _ departure: Departure, _ sources: Sources, isDescribed: Bool
   ) -> Int? {
     let (transport, consumer) = (departure.transport, sources.consumer)
     let (encoding, place) = (sources.encoding, sources.place)
@@ -69,7 +69,7 @@ extension Egress {
       return nil
     }
     let overhead = transport.pointee.security.rtpOverhead
-    let padding = padding(header + Int(entry.length), of: entry, overhead: overhead, longest: longest)
+    let padding = padding(header + Int(entry.length), of: entry, overhead: overhead, longest: cut.longest)
     // The flag that says so (RFC 3550 §5.1).
     if padding > 0 { out[0] |= 0x20 }
     let earlier = entry.rewrite.changes.earlierPackets
@@ -89,7 +89,7 @@ extension Egress {
       }
       if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
       transport.pointee.noteSent(
-        sealed, original == nil || kind == .padding ? kind : .retransmission,
+        sealed, original == nil || cut.kind == .padding ? cut.kind : .retransmission,
         isNumbered: consumer.pointee.consumer.header.hasTransportSequence, at: turned)
       return sealed
     } catch {

@@ -21,6 +21,8 @@ struct Egress: ~Copyable {
   /// Transports whose lines are probed, and when the first of them wants padding.
   var probing: [TransportID] = []
   var nextProbe = Instant.distantFuture
+  /// Packets of video that a flush has dropped, since they waited too long.
+  var withdrawn: [SendEntry] = []
   var counters = SendCounters()
 
   init(_ window: CoalescingWindow) { coalescing = Coalescing(window) }
@@ -45,17 +47,17 @@ struct Egress: ~Copyable {
 
   /// Drops what still waits for a receiver that ends.
   mutating func discard(_ transport: inout Transport) {
-    release(&transport)
+    release(&transport.downlink)
     discard(transport.chain.video)
     discard(transport.chain.audio)
     transport.chain = SendChain()
   }
 
   /// Nothing of what waits for a receiver counts as held back any more.
-  mutating func release(_ transport: inout Transport) {
-    guard let held = transport.downlink?.held, held > 0 else { return }
+  mutating func release(_ downlink: inout Downlink?) {
+    guard let held = downlink?.held, held > 0 else { return }
     queue.release(held)
-    transport.downlink?.held = 0
+    downlink?.held = 0
   }
 
   private mutating func discard(_ line: SendChain.Line) {
@@ -67,17 +69,28 @@ struct Egress: ~Copyable {
   }
 
   /// Seals an RTCP compound in its place, and queues a copy. `compound` is as long after it as before.
-  mutating func sendRTCP(_ compound: inout [UInt8], to transport: inout Transport) {
-    guard let path = transport.path, transport.security.isReady else { return }
+  mutating func sendRTCP(_ compound: inout [UInt8], _ security: inout Security, to path: Path?) {
+    guard let path, security.isReady else { return }
     let length = compound.count
     compound.append(contentsOf: repeatElement(0, count: 32))
     defer { compound.removeLast(compound.count - length) }
     var span = compound.mutableSpan
     do throws(SRTPError) {
-      guard let total = try transport.security.protectRTCP(&span, length: length) else { return }
+      guard let total = try security.protectRTCP(&span, length: length) else { return }
       control.append(compound.prefix(total), to: path)
     } catch {
       counters.drops.count(DropReason(sealing: error))
+    }
+  }
+
+  /// Takes what a transport's handshake has written.
+  mutating func collectDatagrams(of transport: inout Transport) {
+    guard var datagram = transport.security.nextDatagram() else { return }
+    let path = transport.takeFlight()
+    while true {
+      if let path { control.append(datagram, to: path) }
+      guard let next = transport.security.nextDatagram() else { return }
+      datagram = next
     }
   }
 

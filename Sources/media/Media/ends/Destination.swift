@@ -6,6 +6,13 @@ import Basics
 enum Source: Hashable, Sendable {
   /// A peer connection of this worker.
   case transport(TransportID)
+
+  /// The peer connection that it is.
+  var transport: TransportID {
+    switch self {
+    case .transport(let id): id
+    }
+  }
 }
 
 /// Decided when the consumer is added, and the same for as long as it lives.

@@ -12,21 +12,19 @@ enum EarlyKeyframe {
   /// How long a transport takes at most, as a rule, from the answer until it can be sent to: three round trips of 100 ms.
   private static let connectingTime = TimeDelta.milliseconds(300)
 
-  /// Asks for the keyframe that a subscription will begin with. Not of a stream of which the cache would be too much to send by then
-  /// (`ReplayLimits`): the publisher would be asked twice.
-  static func ask(
-    for id: ConsumerID, _ ends: inout Ends, _ forwarder: inout Forwarder, at now: Instant
-  ) {
-    guard let slot = forwarder.consumers.pointer(to: id), let producer = slot.pointee.producer,
-      slot.pointee.consumer.awaitsKeyframe, !slot.pointee.isStopped
-    else { return }
-    let encodings = forwarder.producers[producer].encodings
-    let layer = Int(slot.pointee.consumer.target)
-    guard encodings.indices.contains(layer) else { return }
-    let bytes = forwarder.encodings[encodings[layer]].encoding.rate.steadyBytesPerSecond(at: now)
-    let size = BitRate(bitsPerSecond: Double(bytes) * 8).size(in: connectingTime)
-    if size.bytes <= ReplayLimits.mostBytes {
-      KeyframeCharge.ask(for: id, &forwarder, &ends, at: now)
-    }
+  /// Whether to ask for the keyframe that a subscription will begin with. Not of a stream of which the cache would be too much to send by
+  /// then (`ReplayLimits`): the publisher would be asked twice. `rate` is what comes of it, in bytes a second.
+  static func isWorthAsking(ofStreamWith rate: Int64) -> Bool {
+    BitRate(bitsPerSecond: Double(rate) * 8).size(in: connectingTime).bytes <= ReplayLimits.mostBytes
+  }
+}
+
+extension Forwarder {
+  /// The encoding that a consumer waits to begin with; nil where it waits for none.
+  func awaited(by id: ConsumerID, _ tracks: borrowing Tracks) -> EncodingID? {
+    guard let producer = consumers[id].producer, consumers[id].consumer.awaitsKeyframe, !consumers[id].isStopped,
+      tracks.producers[producer].encodings.indices.contains(Int(consumers[id].consumer.target))
+    else { return nil }
+    return tracks.producers[producer].encodings[Int(consumers[id].consumer.target)]
   }
 }

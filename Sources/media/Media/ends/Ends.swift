@@ -107,6 +107,15 @@ struct Ends: ~Copyable {
     }
   }
 
+  // MARK: sources
+
+  /// The clock of who publishes there; nil where it is gone.
+  func clock(of source: Source) -> PublisherClock? {
+    switch source {
+    case .transport(let id): transports.contains(id) ? transports[id].reporting.clock : nil
+    }
+  }
+
   // MARK: streams
 
   /// The streams that it is sent.

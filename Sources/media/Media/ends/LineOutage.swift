@@ -13,56 +13,52 @@ enum LineOutage {
   /// Lower: a busy client loses pictures for it; higher: more old video lies in queues when the line is back.
   static let silence = TimeDelta.milliseconds(900)
 
-  /// After each step of a line's estimator and each sign of life.
-  static func follow(
-    _ id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder, _ egress: inout Egress,
-    _ turn: inout Turn
-  ) {
-    let isDark = ends.transports[id].seemsDark(at: turn.now)
-    if isDark { ends.transports[id].downlink?.noteAllocation(at: turn.now) }
-    guard isDark != ends.transports[id].isDark else { return }
-    ends.transports[id].isDark = isDark
-    if isDark {
-      begin(id, &ends, &forwarder, &egress)
-    } else {
-      end(id, &ends, &forwarder, &turn)
+  /// What has changed.
+  enum Change {
+    case begins
+    case ends
+  }
+}
+
+extension Transport {
+  /// Looks whether the line has gone dark, or is light again: after each step of its estimator and each sign of life.
+  mutating func followOutage(at now: Instant) -> LineOutage.Change? {
+    let seemsDark = seemsDark(at: now)
+    if seemsDark { downlink?.noteAllocation(at: now) }
+    guard seemsDark != isDark else { return nil }
+    isDark = seemsDark
+    if isDark { return .begins }
+    if downlink?.isSilent == true { downlink?.estimator.returned(at: now) }
+    followDownlink()
+    return .ends
+  }
+}
+
+extension Forwarder {
+  /// The videos of one end are not sent while its line is dark. What waits would come too late. Sound goes on: it is little, and is
+  /// answered as soon as it arrives.
+  mutating func darken(_ streams: [OutgoingRoute]) {
+    for id in videos(of: streams) {
+      consumers[id].isDark = true
+      consumers[id].consumer.setPaused(true)
     }
   }
 
-  /// What waits would come too late. Sound goes on: it is little, and is answered as soon as it arrives.
-  private static func begin(
-    _ id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder, _ egress: inout Egress
-  ) {
-    for stream in videos(of: id, &ends, &forwarder) {
-      forwarder.consumers[stream].isDark = true
-      forwarder.consumers[stream].consumer.setPaused(true)
-    }
-    if let transport = ends.transports.pointer(to: id) { egress.withdrawVideo(of: transport, &forwarder) }
-  }
-
-  /// Layers are chosen for what the line is believed to carry now, and each picture begins anew.
-  private static func end(
-    _ id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder,
-    _ turn: inout Turn
-  ) {
-    if ends.transports[id].downlink?.isSilent == true { ends.transports[id].downlink?.estimator.returned(at: turn.now) }
-    ends.transports[id].followDownlink()
-    forwarder.allocate(for: id, &ends, &turn)
-    for stream in videos(of: id, &ends, &forwarder) {
-      forwarder.consumers[stream].isDark = false
-      forwarder.consumers[stream].consumer.setPaused(forwarder.consumers[stream].isStopped)
-      forwarder.consumers[stream].consumer.interrupt()
-      if forwarder.consumers[stream].consumer.awaitsKeyframe { forwarder.requestKeyframe(for: stream) }
+  /// Each picture begins anew.
+  mutating func lighten(_ streams: [OutgoingRoute], _ tracks: borrowing Tracks, _ turn: inout Turn) {
+    for id in videos(of: streams) {
+      consumers[id].isDark = false
+      consumers[id].consumer.setPaused(consumers[id].isStopped)
+      consumers[id].consumer.interrupt()
+      if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id, tracks, &turn) }
     }
   }
 
-  private static func videos(
-    of id: TransportID, _ ends: inout Ends, _ forwarder: inout Forwarder
-  ) -> [ConsumerID] {
+  private func videos(of streams: [OutgoingRoute]) -> [ConsumerID] {
     var found: [ConsumerID] = []
-    for stream in ends.transports[id].routes.outgoing where forwarder.consumers.contains(stream.consumer) {
-      let consumer = forwarder.consumers[stream.consumer].consumer.parameters
-      if consumer.kind == .video && consumer.ssrc == stream.ssrc { found.append(stream.consumer) }
+    for stream in streams where consumers.contains(stream.consumer) {
+      let kind = consumers[stream.consumer].consumer.parameters.kind
+      if kind == .video && consumers[stream.consumer].consumer.ssrc == stream.ssrc { found.append(stream.consumer) }
     }
     return found
   }

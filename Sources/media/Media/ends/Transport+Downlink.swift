@@ -53,6 +53,13 @@ extension Transport {
     downlink?.report(fractionLost: worst, at: now)
   }
 
+  /// Takes one of the things that the peer may ask for; counts the request when there is none left.
+  mutating func mayAsk(_ turn: inout Turn) -> Bool {
+    if feedbackAllowance.take(at: turn.now) == nil { return true }
+    turn.drop(.tooManyRequests)
+    return false
+  }
+
   // MARK: redundant sound
 
   /// How many earlier packets go along with each packet of sound.

@@ -34,6 +34,7 @@ struct Transport: ~Copyable {
   let key: TransportKey
   let room: RoomID
   var routes = Routes()
+  /// Agreed on for the whole bundle: the same identifier means the same on every line.
   var extensions = HeaderExtensionIDs()
   /// What this peer may still ask for.
   var feedbackAllowance = TokenBucket(
@@ -161,14 +162,14 @@ struct Transport: ~Copyable {
       IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission, counts: counts))
   }
 
+  /// Whose the stream is by now that belonged to nobody; nil where it still does not.
+  var strayEncoding: EncodingID? { mutating get { routes.stray.ssrc.flatMap { routes.findIncoming($0)?.encoding } } }
+
   /// Tracks have come or gone: what the peer may send of each kind follows their number.
   mutating func countTracks() {
     let videos = routes.lines.count { $0.kind == .video }
     bounds.count(sounds: routes.lines.count - videos, videos: videos)
   }
-
-  /// Header extensions are agreed on for the whole bundle: the same identifier means the same on every line.
-  mutating func learn(_ ids: HeaderExtensionIDs) { extensions.merge(ids) }
 
   // MARK: ICE
 
@@ -180,13 +181,25 @@ struct Transport: ~Copyable {
     var toldWhy = false
   }
 
+  /// A datagram of ICE.
+  struct Check {
+    let message: MessageView
+    let bytes: UnsafeBufferPointer<UInt8>
+    let source: Path
+    /// Whether the path that it came on is the transport's.
+    let isKnown: Bool
+    /// Whether one that is not authentic is answered.
+    let answersAll: Bool
+  }
+
   mutating func handleSTUN(
-    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, isKnown: Bool, at now: Instant,
-    answersAll: Bool, reply: inout [UInt8], control: inout ControlQueue
+    _ check: Check, at now: Instant, reply: inout [UInt8], control: inout ControlQueue
   ) -> STUNOutcome {
+    let (message, source) = (check.message, check.source)
     var buffer = reply.mutableSpan
     let action = peer.ice.handle(
-      message, bytes, from: source.remote, isKnown: isKnown, at: now, answersAll: answersAll, reply: &buffer)
+      message, check.bytes.span, from: source.remote, isKnown: check.isKnown, at: now, answersAll: check.answersAll,
+      reply: &buffer)
     switch action {
     case .ignored(let reason): return STUNOutcome(drop: reason == .overRate ? .tooManyChecks : .badSTUN)
     case .refused(let length, let reason):
@@ -299,9 +312,11 @@ struct Transport: ~Copyable {
   /// Whether it is time for `pollConsent`. Of a connection that is over nothing is awaited.
   func isConsentDue(at now: Instant) -> Bool { !security.hasFailed && now >= peer.ice.nextDeadline }
 
-  /// True once when consent has run out: on a path that carries media since `since`, or whose peer has refreshed it. Nothing is sent until the
+  /// True once when consent has run out: on a path that carries media, in either direction, or whose peer has refreshed it. Nothing is sent until the
   /// peer checks again.
-  mutating func pollConsent(at now: Instant, carryingSince since: Instant?) -> Bool {
+  mutating func pollConsent(at now: Instant, receivingSince received: Instant?) -> Bool {
+    let sent = sendingSince(at: now)
+    let since = sent.map { min($0, received ?? .distantFuture) } ?? received
     let event = peer.ice.poll(at: now, carryingSince: since, expectsChecks: security.isReady)
     guard event == .consentExpired else { return false }
     (path, peer.lost) = (nil, path)

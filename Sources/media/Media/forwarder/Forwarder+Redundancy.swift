@@ -18,46 +18,58 @@ extension ConsumerSlot {
 }
 
 extension Forwarder {
-  /// How many earlier packets each packet of sound carries to a receiver, as its line loses and has room.
-  mutating func protectSound(of id: TransportID, _ ends: inout Ends, at now: Instant) {
-    var room = RedundancyControl.Room(sound: .zero, video: .zero, target: ends.transports[id].roomForSound(at: now))
-    for stream in ends.transports[id].routes.outgoing where consumers.contains(stream.consumer) {
+  /// What the sound and the video to one end take now.
+  func room(
+    for streams: [OutgoingRoute], target: BitRate?, _ tracks: inout Tracks, at now: Instant
+  ) -> RedundancyControl.Room {
+    var room = RedundancyControl.Room(sound: .zero, video: .zero, target: target)
+    for stream in streams where consumers.contains(stream.consumer) {
       guard consumers[stream.consumer].consumer.ssrc == stream.ssrc, !consumers[stream.consumer].consumer.isPaused,
         let producer = consumers[stream.consumer].producer
       else { continue }
-      producers[producer].ladder.measure(
-        producers[producer].encodings, &encodings, asked: producers[producer].asked, at: now)
-      let rate = producers[producer].ladder.lowestRate ?? .zero
-      if producers[producer].kind == .audio {
+      tracks.measure(producer, at: now)
+      let rate = tracks.producers[producer].ladder.lowestRate ?? .zero
+      if tracks.producers[producer].kind == .audio {
         room.sound = room.sound + rate
       } else {
         room.video = room.video + rate
       }
     }
-    let before = ends.transports[id].earlierPackets
-    ends.transports[id].redundancy?.decide(room, at: now)
-    let earlier = ends.transports[id].earlierPackets
-    guard earlier != before else { return }
-    for stream in ends.transports[id].routes.outgoing where consumers.contains(stream.consumer) {
-      guard consumers[stream.consumer].consumer.parameters.kind == .audio else { continue }
-      consumers[stream.consumer].consumer.setRedundancy(earlier)
-      // From now on it may be too much for the line.
-      if earlier > 0 { ends.transports[id].measure(consumers[stream.consumer].consumer.parameters, at: now) }
-    }
+    return room
   }
 
-  /// Forwards what is missing before packet `number` and stands in its payload. An earlier block says when it was, and not which
-  /// number it had: it is believed to be the packet before where its sound ends as that of the following one begins. Each is sent to
-  /// all listeners as a packet of its own, and counts as one to its publisher's bound.
+  /// So many earlier packets go along with each packet of sound to one end from now on. Returns how its sounds are sent.
+  mutating func protectSound(of streams: [OutgoingRoute], by earlier: Int) -> [SendParameters] {
+    var sounds: [SendParameters] = []
+    for stream in streams where consumers.contains(stream.consumer) {
+      guard consumers[stream.consumer].consumer.parameters.kind == .audio else { continue }
+      consumers[stream.consumer].consumer.setRedundancy(earlier)
+      sounds.append(consumers[stream.consumer].consumer.parameters)
+    }
+    return sounds
+  }
+}
+
+/// What stands in a packet of redundant sound before its own (RFC 2198).
+struct EarlierSound {
+  /// The number of the packet that it stands in, and what that holds.
+  let number: Int64
+  let timestamp: UInt32
+  let payload: UnsafeBufferPointer<UInt8>
+  let found: RedundantAudio
+  /// Its blocks that are believed to be the packets before.
+  let blocks: Range<Int>
+}
+
+extension Tracks {
+  /// The packets that stand in a payload before its own. An earlier block says when it was, and not which number it had: it is
+  /// believed to be the packet before where its sound ends as that of the following one begins.
   @inline(never)
-  mutating func restore(
-    before number: Int64, timestamp: UInt32, _ payload: UnsafeBufferPointer<UInt8>, of encoding: EncodingID,
-    _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
-  ) {
-    guard let found = RedundantAudio.parse(payload.span) else { return }
-    let producer = encodings[encoding].producer
-    // The packet has come over it.
-    let publisher = producers[producer].transport
+  func earlierSound(in taken: TakenPacket) -> EarlierSound? {
+    let (payload, timestamp, producer) = (
+      taken.redundancy, taken.delivery.packet.timestamp, taken.delivery.producer
+    )
+    guard let found = RedundantAudio.parse(payload.span) else { return nil }
     var first = found.count
     var following = timestamp
     while first > 0 {
@@ -69,25 +81,32 @@ extension Forwarder {
       following = timestamp &- block.age
       first -= 1
     }
-    for index in first..<found.count {
-      let missing = number - Int64(found.count - index)
-      let block = found.earlier(index)
-      // When it would have come: what was said into a mute must not be heard behind it.
-      let due = turn.now - .microseconds(Int(block.age) * 1_000 / 48)
-      guard due > producers[producer].unmutedAt, ends.transports[publisher].bounds.admits(0, of: .sound, at: turn.now),
-        encodings[encoding].encoding.restore(missing, at: turn.now)
-      else { continue }
-      ends.transports[publisher].bounds.take(block.range.count, of: .sound, at: turn.now)
-      let body = UnsafeBufferPointer(rebasing: payload[block.range])
-      guard let info = PayloadInfo.parse(body.span, codec: .opus, marker: false) else { continue }
-      let packet = StoredPacket(
-        sequence: missing, timestamp: timestamp &- block.age, arrival: turn.now, length: UInt16(block.range.count),
-        codec: .opus, marker: false, info: info, audioLevel: nil, orientation: nil)
-      restored &+= 1
-      encodings[encoding].encoding.rate.add(block.range.count, at: turn.now)
-      encodings[encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
-      deliver(
-        packet, size: body.count, encoding: encoding, producer: producer, &ends, &egress, &turn)
-    }
+    return EarlierSound(
+      number: taken.number, timestamp: timestamp, payload: payload, found: found, blocks: first..<found.count)
+  }
+
+  /// Stores a block of earlier sound as the packet that is missing; nil where none is. It counts as a packet to its publisher's bound.
+  mutating func restore(
+    _ index: Int, of sound: EarlierSound, _ encoding: EncodingID, _ bounds: inout PublisherBounds,
+    _ turn: inout Turn
+  ) -> Delivery? {
+    let producer = encodings[encoding].producer
+    let missing = sound.number - Int64(sound.found.count - index)
+    let block = sound.found.earlier(index)
+    // When it would have come: what was said into a mute must not be heard behind it.
+    let due = turn.now - .microseconds(Int(block.age) * 1_000 / 48)
+    guard due > producers[producer].unmutedAt, bounds.admits(0, of: .sound, at: turn.now),
+      encodings[encoding].encoding.restore(missing, at: turn.now)
+    else { return nil }
+    bounds.take(block.range.count, of: .sound, at: turn.now)
+    let body = UnsafeBufferPointer(rebasing: sound.payload[block.range])
+    guard let info = PayloadInfo.parse(body.span, codec: .opus, marker: false) else { return nil }
+    let packet = StoredPacket(
+      sequence: missing, timestamp: sound.timestamp &- block.age, arrival: turn.now, length: UInt16(block.range.count),
+      codec: .opus, marker: false, info: info, audioLevel: nil, orientation: nil)
+    turn.noteRestored()
+    encodings[encoding].encoding.rate.add(block.range.count, at: turn.now)
+    encodings[encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
+    return Delivery(packet: packet, size: body.count, encoding: encoding, producer: producer)
   }
 }

@@ -70,46 +70,44 @@ struct LayerOrder: Sendable {
 
 /// Has a track's layers change places.
 enum Reordering {
-  /// What is known of them is looked at, and a better order becomes theirs. Streams go on as they are, and change layers as ever.
-  static func look(
-    at id: ProducerID, _ forwarder: inout Forwarder, _ turn: inout Turn
-  ) {
-    guard forwarder.producers[id].encodings.count > 1, forwarder.producers[id].encodings.count <= UInt8.bitWidth else {
-      return
+  /// What is known of them is looked at. Returns a better order, as places of before.
+  static func learn(of id: ProducerID, _ tracks: inout Tracks, at now: Instant) -> [Int]? {
+    guard tracks.producers[id].encodings.count > 1, tracks.producers[id].encodings.count <= UInt8.bitWidth else {
+      return nil
     }
     var facts: [LayerFacts] = []
-    for (index, encoding) in forwarder.producers[id].encodings.enumerated() {
-      let isPaused = forwarder.producers[id].asked?.rate(ofAbsent: index) != nil
+    for (index, encoding) in tracks.producers[id].encodings.enumerated() {
+      let isPaused = tracks.producers[id].asked?.rate(ofAbsent: index) != nil
       facts.append(
         LayerFacts(
-          pixels: forwarder.encodings[encoding].encoding.size?.pixels,
-          rate: isPaused ? 0 : forwarder.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: turn.now)))
+          pixels: tracks.encodings[encoding].encoding.size?.pixels,
+          rate: isPaused ? 0 : tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now)))
     }
-    guard let order = forwarder.producers[id].order.learn(facts) else { return }
-    apply(order, to: id, &forwarder, &turn)
+    return tracks.producers[id].order.learn(facts)
   }
 
-  private static func apply(
-    _ order: [Int], to id: ProducerID, _ forwarder: inout Forwarder, _ turn: inout Turn
+  /// Another order becomes theirs. Streams go on as they are, and change layers as ever.
+  static func apply(
+    _ order: [Int], to id: ProducerID, _ tracks: inout Tracks, _ forwarder: inout Forwarder, _ turn: inout Turn
   ) {
     var places = InlineArray<8, Int8>(repeating: -1)
     for (new, old) in order.enumerated() { places[old] = Int8(new) }
-    forwarder.producers[id].reorder(order)
-    for (index, encoding) in forwarder.producers[id].encodings.enumerated() {
-      forwarder.encodings[encoding].encoding.index = index
+    tracks.producers[id].reorder(order)
+    for (index, encoding) in tracks.producers[id].encodings.enumerated() {
+      tracks.encodings[encoding].encoding.index = index
     }
-    for consumer in forwarder.producers[id].consumers {
+    for consumer in tracks.producers[id].consumers {
       forwarder.consumers[consumer].consumer.relabel(places)
       let ceiling = Int(forwarder.consumers[consumer].ceiling.layer)
       if order.indices.contains(ceiling) { forwarder.consumers[consumer].ceiling.layer = places[ceiling] }
       let told = Int(forwarder.consumers[consumer].toldLayer)
       guard order.indices.contains(told), Int(places[told]) != told else { continue }
       forwarder.consumers[consumer].toldLayer = places[told]
-      let encoding = forwarder.producers[id].encodings[Int(places[told])]
+      let encoding = tracks.producers[id].encodings[Int(places[told])]
       turn.tell(
         .consumerLayer(
           forwarder.consumers[consumer].key, layer: Int(places[told]),
-          encoding: forwarder.producers[id].declaredPlace(of: encoding)))
+          encoding: tracks.producers[id].declaredPlace(of: encoding)))
     }
   }
 }

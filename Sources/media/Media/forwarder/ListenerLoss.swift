@@ -49,29 +49,30 @@ enum ListenerLoss {
     }
   }
 
-  /// The report about a publisher's sound says at least what its worst listener loses. How many packets were lost in all stays what it
-  /// is: bandwidth estimators go by that.
-  static func raise(
-    _ block: inout ReportBlock, of encoding: EncodingID, _ forwarder: inout Forwarder, _ ends: inout Ends
-  ) {
-    let producer = forwarder.encodings[encoding].producer
-    guard forwarder.producers[producer].kind == .audio else { return }
+  /// What the worst listener of a publisher's sound lost in the last second, in 1/256. `uplink` was lost on the way here.
+  static func worst(
+    of encoding: EncodingID, uplink: UInt8, _ tracks: borrowing Tracks, _ forwarder: borrowing Forwarder,
+    _ ends: inout Ends
+  ) -> UInt8 {
+    let producer = tracks.encodings[encoding].producer
+    guard tracks.producers[producer].kind == .audio else { return 0 }
     var worst: UInt8 = 0
-    if !forwarder.producers[producer].isMuted {
-      for consumer in forwarder.producers[producer].consumers {
-        worst = max(worst, loss(of: consumer, uplink: block.fractionLost, &forwarder, &ends))
+    if !tracks.producers[producer].isMuted {
+      for id in tracks.producers[producer].consumers
+      where forwarder.consumers.contains(id) && !forwarder.consumers[id].consumer.isPaused {
+        let behind = ends.lossBehindRedundancy(to: forwarder.consumers[id].destination)
+        worst = max(worst, forwarder.consumers[id].loss(behindRedundancy: behind, uplink: uplink))
       }
     }
-    forwarder.encodings[encoding].listenerLoss.note(worst)
-    block.fractionLost = max(block.fractionLost, min(forwarder.encodings[encoding].listenerLoss.median, most))
+    return worst
   }
+}
 
-  private static func loss(
-    of id: ConsumerID, uplink: UInt8, _ forwarder: inout Forwarder, _ ends: inout Ends
-  ) -> UInt8 {
-    guard let slot = forwarder.consumers.pointer(to: id), !slot.pointee.consumer.isPaused else { return 0 }
-    if let share = ends.lossBehindRedundancy(to: slot.pointee.destination) { return UInt8(min(share * 256, 255)) }
-    let reported = slot.pointee.reportedLoss.median
+extension ConsumerSlot {
+  /// What its receiver loses, in 1/256, as far as that is known.
+  fileprivate func loss(behindRedundancy share: Double?, uplink: UInt8) -> UInt8 {
+    if let share { return UInt8(min(share * 256, 255)) }
+    let reported = reportedLoss.median
     return reported > uplink ? reported - uplink : 0
   }
 }

@@ -39,57 +39,75 @@ struct LoudestVoices {
   /// One more than everybody hears: who speaks does not hear themselves.
   private var places: Int { (most ?? 0) + 1 }
 
+  /// A place that a track may have: nobody's, or from now on no more that of another one.
+  private enum Opening {
+    case free
+    case taken(ProducerID)
+  }
+
+  /// What is to be forwarded now.
+  enum Admission {
+    case nothing
+    case thePacket
+    /// An earlier one. Each receiver begins with it, and goes on with all that followed, the packet too.
+    case earlier(StoredPacket)
+  }
+
   /// Whether a packet of sound is forwarded now. A track that does not say how loud it is always is.
   @inline(never)
   static func admits(
-    _ packet: StoredPacket, encoding: EncodingID, of producer: ProducerID, _ forwarder: inout Forwarder,
-    _ ends: inout Ends, _ egress: inout Egress, _ turn: inout Turn
-  ) -> Bool {
-    guard forwarder.producers[producer].kind == .audio else { return true }
-    if let level = packet.audioLevel { forwarder.producers[producer].voice.note(level.level, at: turn.now) }
-    let voice = forwarder.producers[producer].voice
-    guard voice.isTold else { return true }
+    _ delivery: Delivery, _ tracks: inout Tracks, _ forwarder: inout Forwarder, _ turn: inout Turn
+  ) -> Admission {
+    let producer = delivery.producer
+    guard tracks.producers[producer].kind == .audio else { return .thePacket }
+    if let level = delivery.packet.audioLevel { tracks.producers[producer].voice.note(level.level, at: turn.now) }
+    let voice = tracks.producers[producer].voice
+    guard voice.isTold else { return .thePacket }
     if voice.isLetIn {
-      if !voice.isSilent(at: turn.now) { return true }
-      shutOut(producer, &forwarder)
-    } else if voice.speaks(at: turn.now), makePlace(for: producer, &forwarder, at: turn.now) {
-      letIn(producer, &forwarder, at: turn.now)
-      guard let first = beginning(before: packet, encoding: encoding, &forwarder) else { return true }
-      // Each receiver begins with it, and goes on with all that followed, this packet too.
-      forwarder.forward(first, encoding: encoding, &ends, &egress, &turn)
-      return false
+      if !voice.isSilent(at: turn.now) { return .thePacket }
+      forwarder.interrupt(all: forget(producer, &tracks))
+    } else if voice.speaks(at: turn.now), let opening = placeFor(producer, tracks, at: turn.now) {
+      if case .taken(let quieter) = opening { forwarder.interrupt(all: forget(quieter, &tracks)) }
+      tracks.rooms[tracks.producers[producer].room].loudest.give(producer, of: tracks.producers[producer].publisher)
+      tracks.producers[producer].voice.letIn(at: turn.now)
+      return beginning(before: delivery.packet, encoding: delivery.encoding, tracks).map { .earlier($0) } ?? .thePacket
     }
-    forwarder.drops.count(.notLoudest)
-    return false
+    turn.drop(.notLoudest)
+    return .nothing
   }
 
-  /// The track is muted or ends: its place is free.
-  static func forget(_ producer: ProducerID, _ forwarder: inout Forwarder) {
-    shutOut(producer, &forwarder)
-    forwarder.producers[producer].voice = LoudVoice()
+  /// A track's place is free. Returns whose streams are interrupted.
+  static func forget(_ producer: ProducerID, _ tracks: inout Tracks) -> [ConsumerID] {
+    guard tracks.producers[producer].voice.isLetIn else { return [] }
+    tracks.rooms[tracks.producers[producer].room].loudest.take(producer, of: tracks.producers[producer].publisher)
+    let encoding = tracks.producers[producer].encodings[0]
+    tracks.producers[producer].voice.shutOut(behind: tracks.encodings[encoding].encoding.newest)
+    return tracks.producers[producer].consumers
   }
 
-  private static func makePlace(for producer: ProducerID, _ forwarder: inout Forwarder, at now: Instant) -> Bool {
-    let room = forwarder.producers[producer].room
-    if forwarder.rooms[room].loudest.heard.count < forwarder.rooms[room].loudest.places { return true }
-    guard let (quietest, reason) = placeToGive(producer, in: room, forwarder, at: now) else { return false }
-    let voice = forwarder.producers[producer].voice
-    guard reason == .several || forwarder.producers[quietest].voice.givesWay(to: voice, at: now) else { return false }
-    shutOut(quietest, &forwarder)
-    return true
+  /// A place for a track, and who has it now; nil where there is none.
+  private static func placeFor(
+    _ producer: ProducerID, _ tracks: borrowing Tracks, at now: Instant
+  ) -> Opening? {
+    let room = tracks.producers[producer].room
+    if tracks.rooms[room].loudest.heard.count < tracks.rooms[room].loudest.places { return .free }
+    guard let (quietest, reason) = placeToGive(producer, in: room, tracks, at: now) else { return nil }
+    let voice = tracks.producers[producer].voice
+    guard reason == .several || tracks.producers[quietest].voice.givesWay(to: voice, at: now) else { return nil }
+    return .taken(quietest)
   }
 
   /// The place in a full room that may be given to a track, if any, and why. A track of somebody who has a place takes none but their own, or
   /// one where nobody speaks; all others may take those that somebody has beside another one.
   private static func placeToGive(
-    _ producer: ProducerID, in room: RoomID, _ forwarder: borrowing Forwarder, at now: Instant
+    _ producer: ProducerID, in room: RoomID, _ tracks: borrowing Tracks, at now: Instant
   ) -> (producer: ProducerID, reason: Reason)? {
-    let publisher = forwarder.producers[producer].publisher
+    let publisher = tracks.producers[producer].publisher
     var found: (producer: ProducerID, reason: Reason)?
-    let hasPlace = forwarder.rooms[room].loudest.has(publisher)
-    for place in forwarder.rooms[room].loudest.heard {
+    let hasPlace = tracks.rooms[room].loudest.has(publisher)
+    for place in tracks.rooms[room].loudest.heard {
       let reason: Reason
-      if forwarder.producers[place.producer].voice.isSilent(at: now) {
+      if tracks.producers[place.producer].voice.isSilent(at: now) {
         reason = .silence
       } else if hasPlace {
         guard place.publisher == publisher else { continue }
@@ -99,8 +117,8 @@ struct LoudestVoices {
       }
       if let other = found, other.reason.rawValue < reason.rawValue { continue }
       if let other = found, other.reason == reason,
-        !forwarder.producers[place.producer].voice.isQuieter(
-          than: forwarder.producers[other.producer].voice, at: now)
+        !tracks.producers[place.producer].voice.isQuieter(
+          than: tracks.producers[other.producer].voice, at: now)
       {
         continue
       }
@@ -129,31 +147,15 @@ struct LoudestVoices {
     for index in heard.indices where heard[index].publisher == publisher { heard[index].held = held }
   }
 
-  private static func letIn(_ producer: ProducerID, _ forwarder: inout Forwarder, at now: Instant) {
-    let publisher = forwarder.producers[producer].publisher
-    forwarder.rooms[forwarder.producers[producer].room].loudest.give(producer, of: publisher)
-    forwarder.producers[producer].voice.letIn(at: now)
-  }
-
-  /// Its streams go on without a gap in their numbers when it is heard again.
-  private static func shutOut(_ producer: ProducerID, _ forwarder: inout Forwarder) {
-    guard forwarder.producers[producer].voice.isLetIn else { return }
-    let publisher = forwarder.producers[producer].publisher
-    forwarder.rooms[forwarder.producers[producer].room].loudest.take(producer, of: publisher)
-    let encoding = forwarder.producers[producer].encodings[0]
-    forwarder.producers[producer].voice.shutOut(behind: forwarder.encodings[encoding].encoding.newest)
-    for consumer in forwarder.producers[producer].consumers { forwarder.consumers[consumer].consumer.interrupt() }
-  }
-
   /// The first packet of what was said just before; nil where nothing was.
   private static func beginning(
-    before packet: StoredPacket, encoding: EncodingID, _ forwarder: inout Forwarder
+    before packet: StoredPacket, encoding: EncodingID, _ tracks: borrowing Tracks
   ) -> StoredPacket? {
-    let producer = forwarder.encodings[encoding].producer
-    let unsent = max(forwarder.producers[producer].voice.last, forwarder.encodings[encoding].mutedUntil)
+    let producer = tracks.encodings[encoding].producer
+    let unsent = max(tracks.producers[producer].voice.last, tracks.encodings[encoding].mutedUntil)
     var first: StoredPacket?
     var number = packet.sequence - 1
-    while number > unsent, let earlier = forwarder.encodings[encoding].encoding.cache.find(number),
+    while number > unsent, let earlier = tracks.encodings[encoding].encoding.cache.find(number),
       packet.arrival - earlier.arrival <= Self.lead
     {
       first = earlier

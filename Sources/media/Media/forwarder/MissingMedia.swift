@@ -71,23 +71,23 @@ struct MediaWait {
 extension MediaWait.Facts {
   /// What a track is now for one of its subscriptions.
   static func of(
-    _ id: ConsumerID, sentTo canSend: Bool, _ forwarder: borrowing Forwarder
+    _ id: ConsumerID, sentTo canSend: Bool, _ forwarder: borrowing Forwarder, _ tracks: borrowing Tracks
   ) -> Self? {
     guard let producer = forwarder.consumers[id].producer else { return nil }
-    let isMuted = forwarder.producers[producer].isMuted
-    let unmuted = forwarder.producers[producer].unmutedAt
+    let isMuted = tracks.producers[producer].isMuted
+    let unmuted = tracks.producers[producer].unmutedAt
     var hasCome = false
-    for encoding in forwarder.producers[producer].encodings where forwarder.encodings[encoding].encoding.hasBegun {
+    for encoding in tracks.producers[producer].encodings where tracks.encodings[encoding].encoding.hasBegun {
       // Sound may be silent for long. Pictures begin anew behind a mute.
       hasCome =
-        hasCome || forwarder.producers[producer].kind == .audio || unmuted == .zero
-        || forwarder.encodings[encoding].encoding.hasArrived(since: unmuted)
+        hasCome || tracks.producers[producer].kind == .audio || unmuted == .zero
+        || tracks.encodings[encoding].encoding.hasArrived(since: unmuted)
     }
     let isHere =
-      forwarder.producers[producer].kind == .audio
+      tracks.producers[producer].kind == .audio
       ? hasCome : forwarder.consumers[id].toldLayer >= 0 && !forwarder.consumers[id].consumer.needsStart
     return Self(
-      isExpected: canSend && !isMuted && !forwarder.consumers[id].isStopped && !forwarder.shares.isCounting,
+      isExpected: canSend && !isMuted && !forwarder.consumers[id].isStopped && !tracks.shares.isCounting,
       isMuted: isMuted, isHere: isHere, missing: hasCome ? .noKeyframe : .nothing)
   }
 }

@@ -136,7 +136,7 @@ struct ModestRoom {
   mutating func count(_ more: Int) { packets += more }
 }
 
-extension Forwarder {
+extension Tracks {
   /// As `WorkerState.noteTurn(waited:leaves:busy:used:at:)`.
   mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
     guard shares.turn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) else { return }
@@ -155,9 +155,9 @@ extension Forwarder {
   }
 
   /// Whether a room may send more now; where not, the packet is counted as dropped.
-  mutating func admits(_ kind: MediaKind, of room: RoomID, at arrival: Instant) -> Bool {
-    if rooms[room].modest.holds(at: arrival) || shares.admits(kind, after: rooms[room].sent) { return true }
-    drops.count(.roomOverShare)
+  mutating func admits(_ kind: MediaKind, of room: RoomID, _ turn: inout Turn) -> Bool {
+    if rooms[room].modest.holds(at: turn.now) || shares.admits(kind, after: rooms[room].sent) { return true }
+    turn.drop(.roomOverShare)
     return false
   }
 }

@@ -10,6 +10,10 @@ typealias RoomID = SlotMap<RoomSlot>.ID
 typealias ProducerID = SlotMap<ProducerSlot>.ID
 typealias EncodingID = SlotMap<EncodingSlot>.ID
 typealias ConsumerID = SlotMap<ConsumerSlot>.ID
+/// What is stored of all tracks, for who seals it.
+typealias Encodings = SlotMap<EncodingSlot>
+/// How all subscriptions are sent, for who seals what they are sent.
+typealias Consumers = SlotMap<ConsumerSlot>
 
 /// A room as far as a worker knows it.
 struct RoomSlot: ~Copyable {
@@ -31,7 +35,7 @@ struct RoomSlot: ~Copyable {
 struct ProducerSlot: ~Copyable {
   let key: ProducerKey
   let kind: MediaKind
-  let transport: TransportID
+  let source: Source
   let room: RoomID
   /// Which codec each payload type stands for, and in which format.
   var payloads: PayloadTable
@@ -106,13 +110,16 @@ struct ProducerSlot: ~Copyable {
 struct EncodingSlot: ~Copyable {
   var encoding: Encoding
   let producer: ProducerID
-  let transport: TransportID
+  let source: Source
   /// Numbers up to this one came, or were missing, while the track was muted: they are not forwarded even when late.
   var mutedUntil = Int64.min
   /// The deadline of this row that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
   /// What the worst listener lost in the last seconds.
   var listenerLoss = LossMedian()
+
+  /// The packets that a newcomer is to be sent; nil where a keyframe must be asked for.
+  var newestReplay: ClosedRange<Int64>? { encoding.replay(after: mutedUntil) }
 }
 
 /// One subscription and what it ties together.

@@ -67,7 +67,7 @@ struct QualityProbe {
 
   /// What is to be told of the group whose turn it is.
   mutating func collect(
-    _ ends: inout Ends, _ forwarder: inout Forwarder, at now: Instant
+    _ ends: inout Ends, _ tracks: inout Tracks, _ forwarder: inout Forwarder, at now: Instant
   ) -> [TransportQuality] {
     let turn = group
     group = (group + 1) % Self.groups
@@ -75,15 +75,15 @@ struct QualityProbe {
     var found: [TransportQuality] = []
     ends.transports.forEach { _, transport in
       guard transport.canSend || transport.lostPath != nil,
-        forwarder.rooms[transport.room].key.value % Self.groups == turn
+        tracks.rooms[transport.room].key.value % Self.groups == turn
       else { return }
-      found.append(Self.look(&transport, &forwarder, at: now))
+      found.append(Self.look(&transport, &tracks, &forwarder, at: now))
     }
     return found
   }
 
   private static func look(
-    _ transport: inout Transport, _ forwarder: inout Forwarder, at now: Instant
+    _ transport: inout Transport, _ tracks: inout Tracks, _ forwarder: inout Forwarder, at now: Instant
   ) -> TransportQuality {
     var quality = TransportQuality(transport: transport.key)
     let reported = transport.takeReported()
@@ -93,62 +93,56 @@ struct QualityProbe {
     if transport.downlink?.isUnlimited == false {
       quality.estimate = transport.downlink.map { Int($0.estimator.target.bitsPerSecond) }
     }
-    let sends = addOutgoing(transport.routes.outgoing, &quality, &forwarder, at: now)
-    for line in transport.routes.lines where !forwarder.producers[line.producer].isMuted {
-      quality.tracks.append(track(line, &forwarder, at: now))
+    let sent = forwarder.takeSent(transport.routes.outgoing)
+    quality.down.rate = rate(sent.bytes)
+    quality.paused = sent.held
+    for track in sent.still where tracks.isArriving(track, at: now) { quality.frozen += 1 }
+    for line in transport.routes.lines where !tracks.producers[line.producer].isMuted {
+      quality.tracks.append(
+        TrackQuality(producer: tracks.producers[line.producer].key, flow: flow(of: line, &tracks.encodings, at: now)))
     }
     let isTalkative = !quality.tracks.isEmpty || transport.downlink?.isHeard == true
     let isQuiet = transport.isSilent(for: isTalkative ? silence : silenceOfListeners, at: now)
-    quality.isSilent = transport.isDark || ((sends || !quality.tracks.isEmpty) && isQuiet)
+    quality.isSilent = transport.isDark || ((sent.bytes > 0 || !quality.tracks.isEmpty) && isQuiet)
     return quality
   }
 
-  /// Whether anything goes to the peer.
-  private static func addOutgoing(
-    _ streams: [OutgoingRoute], _ quality: inout TransportQuality, _ forwarder: inout Forwarder, at now: Instant
-  ) -> Bool {
-    var bytes: UInt32 = 0
-    for stream in streams {
-      guard let slot = forwarder.consumers.pointer(to: stream.consumer), slot.pointee.consumer.ssrc == stream.ssrc
-      else {
-        continue
-      }
-      let sent = slot.pointee.consumer.bytesSent &- slot.pointee.bytesSeen
-      slot.pointee.bytesSeen = slot.pointee.consumer.bytesSent
-      bytes &+= sent
-      if slot.pointee.isHeld { quality.paused += 1 }
-      let isFrozen = sent == 0 && !slot.pointee.isStopped && slot.pointee.consumer.parameters.kind == .video
-      if isFrozen, let producer = slot.pointee.producer, forwarder.isArriving(producer, at: now) { quality.frozen += 1 }
-    }
-    quality.down.rate = rate(bytes)
-    return bytes > 0
-  }
-
-  private static func track(_ line: LineRoute, _ forwarder: inout Forwarder, at now: Instant) -> TrackQuality {
+  private static func flow(of line: LineRoute, _ encodings: inout Encodings, at now: Instant) -> FlowQuality {
     var flow = FlowQuality()
     for encoding in line.encodings.map(\.encoding) {
-      let taken = forwarder.encodings[encoding].encoding.statistics.take()
+      let taken = encodings[encoding].encoding.statistics.take()
       flow.expected += taken.expected
       flow.lost += taken.lost
-      let clock = max(Int64(forwarder.encodings[encoding].encoding.clockRate), 1)
+      let clock = max(Int64(encodings[encoding].encoding.clockRate), 1)
       let jitter = TimeDelta(nanoseconds: Int64(taken.jitter) * 1_000_000_000 / clock)
       if taken.expected > 0 { flow.jitter = max(flow.jitter, jitter) }
-      flow.rate += Int(forwarder.encodings[encoding].encoding.rate.bytesPerSecond(at: now)) * 8
+      flow.rate += Int(encodings[encoding].encoding.rate.bytesPerSecond(at: now)) * 8
     }
-    return TrackQuality(producer: forwarder.producers[line.producer].key, flow: flow)
+    return flow
   }
 
   private static func rate(_ bytes: UInt32) -> Int { Int(bytes) * 8 / Int(interval.seconds) }
 }
 
 extension Forwarder {
-  /// Whether anything of a track that is not muted comes now.
-  fileprivate mutating func isArriving(_ id: ProducerID, at now: Instant) -> Bool {
-    guard producers.contains(id), !producers[id].isMuted else { return false }
-    for encoding in producers[id].encodings where encodings[encoding].encoding.rate.bytesPerSecond(at: now) > 0 {
-      return true
+  /// What the streams to one end were sent since the last call: bytes, how many videos its line holds back, and the tracks of those that
+  /// were sent nothing though nothing stops them.
+  fileprivate mutating func takeSent(
+    _ streams: [OutgoingRoute]
+  ) -> (bytes: UInt32, held: Int, still: [ProducerID]) {
+    var (bytes, held, still) = (UInt32(0), 0, [ProducerID]())
+    for stream in streams {
+      guard let slot = consumers.pointer(to: stream.consumer), slot.pointee.consumer.ssrc == stream.ssrc else {
+        continue
+      }
+      let sent = slot.pointee.consumer.bytesSent &- slot.pointee.bytesSeen
+      slot.pointee.bytesSeen = slot.pointee.consumer.bytesSent
+      bytes &+= sent
+      if slot.pointee.isHeld { held += 1 }
+      guard sent == 0 && !slot.pointee.isStopped && slot.pointee.consumer.parameters.kind == .video else { continue }
+      if let producer = slot.pointee.producer { still.append(producer) }
     }
-    return false
+    return (bytes, held, still)
   }
 }
 

@@ -30,7 +30,7 @@ struct RTCPWriter {
 
   /// Seals what is written and queues it for a peer.
   mutating func send(to transport: inout Transport, _ egress: inout Egress) {
-    egress.sendRTCP(&bytes, to: &transport)
+    egress.sendRTCP(&bytes, &transport.security, to: transport.path)
   }
 
   // MARK: to publishers
@@ -71,7 +71,42 @@ struct RTCPWriter {
     RTCPBuilder.appendSourceDescription(to: &bytes, ssrc: sender, cname: Self.serverName.span)
   }
 
+  /// Asks for what is missing of an encoding and due. Returns how many packets.
+  mutating func sendNacks(
+    for encoding: inout Encoding, to transport: inout Transport, _ egress: inout Egress, at now: Instant
+  ) -> Int {
+    begin()
+    let asked = appendNack(for: &encoding, sender: transport.reporting.ssrc, at: now)
+    if asked > 0 { send(to: &transport, &egress) }
+    return asked
+  }
+
+  /// Asks for a keyframe of a stream.
+  mutating func sendKeyframeRequest(for ssrc: UInt32, to transport: inout Transport, _ egress: inout Egress) {
+    begin()
+    appendPictureLoss(sender: transport.reporting.ssrc, media: ssrc)
+    send(to: &transport, &egress)
+  }
+
+  /// Says what has arrived, where numbers of the whole transport were agreed on.
+  mutating func sendFeedback(to transport: inout Transport, _ egress: inout Egress, at now: Instant) {
+    begin()
+    let (reporter, media) = (transport.reporting.ssrc, transport.routes.incoming.first?.ssrc ?? 0)
+    if appendFeedback(&transport.reporting.feedback, sender: reporter, media: media, at: now) {
+      send(to: &transport, &egress)
+    }
+  }
+
   // MARK: to receivers
+
+  /// Says that these streams have ended, where that can be said.
+  mutating func sendBye(_ ssrcs: [UInt32], to transport: inout Transport, _ egress: inout Egress) {
+    guard transport.canSend, !ssrcs.isEmpty else { return }
+    for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
+      writeBye(ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)], sender: transport.reporting.ssrc)
+      send(to: &transport, &egress)
+    }
+  }
 
   /// A whole compound that says that streams have ended (RFC 3550 §6.6).
   mutating func writeBye(_ ssrcs: ArraySlice<UInt32>, sender: UInt32) {
@@ -86,45 +121,53 @@ struct RTCPWriter {
   /// play the tracks of one participant in step, and goes on doing so when the consumer's track is exchanged for another participant's.
   /// Nothing before the publisher's first report, or before it is clear that it sends none. `origin` is NTP time at the origin of the server's clock.
   mutating func appendSenderReport(
-    _ id: ConsumerID, _ forwarder: inout Forwarder, _ ends: inout Ends, origin: TimeDelta, at now: Instant
+    _ pair: (ntp: UInt64, rtp: UInt32), of consumer: inout Consumer, named canonicalName: [UInt8]
   ) {
-    guard let producer = forwarder.consumers[id].producer, forwarder.consumers[id].consumer.packetsSent > 0,
-      let layer = forwarder.consumers[id].consumer.currentLayer,
-      layer >= 0, Int(layer) < forwarder.producers[producer].encodings.count
+    guard consumer.packetsSent > 0, let layer = consumer.currentLayer,
+      let timestamp = consumer.outgoingTimestamp(of: pair.rtp, layer: layer)
     else { return }
-    let encoding = forwarder.producers[producer].encodings[Int(layer)]
-    guard let (ntp, rtp) = clockPair(of: encoding, &forwarder, ends, origin: origin, at: now),
-      let timestamp = forwarder.consumers[id].consumer.outgoingTimestamp(of: rtp, layer: layer)
-    else { return }
-    forwarder.consumers[id].consumer.countReport()
+    consumer.countReport()
     let none: [ReportBlock] = []
-    let canonicalName = forwarder.producers[producer].canonicalName
-    let ssrc = forwarder.consumers[id].consumer.ssrc
+    let ssrc = consumer.ssrc
     RTCPBuilder.appendSenderReport(
-      to: &bytes, ssrc: ssrc, ntp: NTPTime(value: ntp), rtpTimestamp: timestamp,
-      packetCount: forwarder.consumers[id].consumer.packetsSent,
-      octetCount: forwarder.consumers[id].consumer.bytesSent, blocks: none.span)
+      to: &bytes, ssrc: ssrc, ntp: NTPTime(value: pair.ntp), rtpTimestamp: timestamp,
+      packetCount: consumer.packetsSent,
+      octetCount: consumer.bytesSent, blocks: none.span)
     RTCPBuilder.appendSourceDescription(to: &bytes, ssrc: ssrc, cname: canonicalName.span)
   }
+}
+
+/// What sender reports go by.
+struct SenderClock {
+  /// The publisher's; nil where that is gone.
+  let publisher: PublisherClock?
+  /// NTP time at the origin of the server's clock.
+  let origin: TimeDelta
+  let now: Instant
 
   /// NTP time of now by the server's clock, and the encoding's time stamp of now: by the publisher's newest report. Of one that sends none,
   /// by the packets that came earliest: that says nothing of what the encoder took, and brings sound and pictures of one publisher in step
   /// as they were sent.
-  private func clockPair(
-    of encoding: EncodingID, _ forwarder: inout Forwarder, _ ends: borrowing Ends, origin: TimeDelta,
-    at now: Instant
-  ) -> (ntp: UInt64, rtp: UInt32)? {
-    guard let report = forwarder.encodings[encoding].encoding.senderReport else {
-      let rtp = forwarder.encodings[encoding].encoding.timestampWithoutReports(at: now)
+  func pair(of encoding: inout Encoding) -> (ntp: UInt64, rtp: UInt32)? {
+    guard let report = encoding.senderReport else {
+      let rtp = encoding.timestampWithoutReports(at: now)
       return rtp.map { (PublisherClock.serverTime(at: now, origin: origin), $0) }
     }
-    let publisher = forwarder.encodings[encoding].transport
-    guard ends.transports.contains(publisher) else { return nil }
-    let clock = ends.transports[publisher].reporting.clock
+    guard let publisher else { return nil }
     let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
     let ticks = UInt32(
-      truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)
-    return clock.serverTime(of: report.ntp, arrival: report.arrival, elapsed: elapsed, origin: origin)
+      truncatingIfNeeded: elapsed / 1_000 &* UInt64(encoding.clockRate) / 1_000_000)
+    return publisher.serverTime(of: report.ntp, arrival: report.arrival, elapsed: elapsed, origin: origin)
       .map { ($0, report.rtp &+ ticks) }
+  }
+}
+
+extension Forwarder {
+  /// The encoding that a consumer is sent now; nil where it is sent none.
+  func source(of id: ConsumerID, _ tracks: borrowing Tracks) -> EncodingID? {
+    guard let producer = consumers[id].producer, let layer = consumers[id].consumer.currentLayer, layer >= 0,
+      Int(layer) < tracks.producers[producer].encodings.count
+    else { return nil }
+    return tracks.producers[producer].encodings[Int(layer)]
   }
 }

@@ -23,26 +23,27 @@ extension WorkerState {
     case .addProducer(let key, let transport, let parameters, let publisher, let pausesLayers):
       done = addProducer(key, transport: transport, parameters: parameters, publisher: publisher)
       if done && pausesLayers, let id = directory.producers[key] {
-        forwarder.producers[id].pauseLayers(of: parameters, at: now)
+        tracks.producers[id].pauseLayers(of: parameters, at: now)
       }
-    case .updateProducer(let key, let parameters): done = updateProducer(key, parameters, at: now)
+    case .updateProducer(let key, let parameters): done = updateProducer(key, parameters)
     case .removeProducer(let key): done = removeProducer(key)
     case .setMuted(let key, let muted): done = setMuted(key, muted, at: now)
     case .addConsumer(let key, let producer, let transport, let parameters, let paused, let layer, let priority):
-      done = addConsumer(
-        key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer, at: now)
+      let new = NewConsumer(key: key, producer: producer, parameters: parameters, paused: paused, layer: layer)
+      done = addConsumer(new, transport: transport, at: now)
       if done { _ = setPriority(key, priority) }
-    case .setLayer(let key, let layer): done = setLayer(key, layer, at: now)
+    case .setLayer(let key, let layer): done = setLayer(key, layer)
     case .setPriority(let key, let priority): done = setPriority(key, priority)
-    case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters, at: now)
+    case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
     case .removeConsumer(let key): done = removeConsumer(key)
-    case .setPaused(let key, let paused): done = setPaused(key, paused, at: now)
-    case .swap(let a, let b): done = swap(a, b, at: now)
+    case .setPaused(let key, let paused): done = setPaused(key, paused)
+    case .swap(let a, let b): done = swap(a, b)
     case .show(let key, let producer, let layer, let priority):
-      done = forwarder.show(producer, on: key, layer: layer, directory, &ends, &turn)
+      done = show(producer, on: key, layer: layer)
       if done { _ = setPriority(key, priority) }
     }
     if !done { counted.staleCommands += 1 }
+    followWishes()
   }
 
   // MARK: transports
@@ -52,8 +53,8 @@ extension WorkerState {
   ) -> Bool {
     guard directory.transports[key] == nil else { return false }
     let roomID = roomID(room)
-    forwarder.rooms[roomID].loudest.most = loudest
-    forwarder.rooms[roomID].transports += 1
+    tracks.rooms[roomID].loudest.most = loudest
+    tracks.rooms[roomID].transports += 1
     let id = ends.transports.insert(
       Transport(
         key: key, room: roomID, credentials: credentials, settings: settings,
@@ -67,7 +68,7 @@ extension WorkerState {
 
   private mutating func roomID(_ key: RoomKey) -> RoomID {
     if let id = directory.rooms[key] { return id }
-    let id = forwarder.rooms.insert(RoomSlot(key: key))
+    let id = tracks.rooms.insert(RoomSlot(key: key))
     directory.rooms[key] = id
     return id
   }
@@ -91,20 +92,20 @@ extension WorkerState {
     guard let id = directory.transports.removeValue(forKey: key) else { return false }
     sendBye(ends.transports[id].routes.outgoing.map(\.ssrc) + [ends.transports[id].reporting.ssrc], to: .transport(id))
     ends.transports[id].security.close()
-    collectDatagrams(of: id)
-    for line in ends.transports[id].routes.lines { _ = removeProducer(forwarder.producers[line.producer].key) }
+    egress.collectDatagrams(of: &ends.transports[id])
+    for line in ends.transports[id].routes.lines { _ = removeProducer(tracks.producers[line.producer].key) }
     for route in ends.transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
       _ = removeConsumer(forwarder.consumers[route.consumer].key, saysBye: false)
     }
     for fragment in ends.transports[id].fragments { directory.remove(fragment: fragment, of: id) }
-    releasePaths(of: id)
+    directory.releasePaths(of: id, &ends)
     egress.discard(&ends.transports[id])
     let room = ends.transports[id].room
     _ = ends.transports.remove(id)
-    forwarder.rooms[room].transports -= 1
-    if forwarder.rooms[room].transports == 0 {
-      directory.rooms[forwarder.rooms[room].key] = nil
-      _ = forwarder.rooms.remove(room)
+    tracks.rooms[room].transports -= 1
+    if tracks.rooms[room].transports == 0 {
+      directory.rooms[tracks.rooms[room].key] = nil
+      _ = tracks.rooms.remove(room)
     }
     return true
   }
@@ -121,8 +122,8 @@ extension WorkerState {
     _ key: ProducerKey, transport: TransportKey, parameters: ReceiveParameters, publisher: Publisher
   ) -> Bool {
     guard let id = directory.transports[transport], directory.producers[key] == nil else { return false }
-    let line = forwarder.addProducer(
-      key, parameters, publisher: publisher, transport: id, room: ends.transports[id].room)
+    let line = tracks.addProducer(
+      key, parameters, publisher: publisher, from: .transport(id), room: ends.transports[id].room)
     directory.producers[key] = line.producer
     let counts = IntakeClass(parameters.kind)
     for (row, encoding) in zip(line.encodings, parameters.encodings) {
@@ -135,85 +136,112 @@ extension WorkerState {
     }
     ends.transports[id].routes.addLine(line)
     ends.transports[id].countTracks()
-    ends.transports[id].learn(parameters.extensions)
+    ends.transports[id].extensions.merge(parameters.extensions)
     return true
   }
 
-  private mutating func updateProducer(_ key: ProducerKey, _ parameters: ReceiveParameters, at now: Instant) -> Bool {
+  private mutating func updateProducer(_ key: ProducerKey, _ parameters: ReceiveParameters) -> Bool {
     guard let id = directory.producers[key] else { return false }
-    let transport = forwarder.producers[id].transport
-    ends.transports[transport].learn(parameters.extensions)
-    forwarder.updateProducer(id, parameters, &ends.transports[transport].routes, at: now)
+    let transport = tracks.producers[id].source.transport
+    ends.transports[transport].extensions.merge(parameters.extensions)
+    tracks.updateProducer(id, parameters, &ends.transports[transport].routes, &turn)
+    followWishes()
     return true
   }
 
   mutating func removeProducer(_ key: ProducerKey) -> Bool {
     guard let id = directory.producers.removeValue(forKey: key) else { return false }
-    for consumer in forwarder.producers[id].consumers where forwarder.consumers.contains(consumer) {
+    for consumer in tracks.producers[id].consumers where forwarder.consumers.contains(consumer) {
       _ = removeConsumer(forwarder.consumers[consumer].key)
     }
-    ends.transports[forwarder.producers[id].transport].routes.removeProducer(id)
-    ends.transports[forwarder.producers[id].transport].countTracks()
-    forwarder.removeProducer(id)
+    let transport = tracks.producers[id].source.transport
+    ends.transports[transport].routes.removeProducer(id)
+    ends.transports[transport].countTracks()
+    tracks.removeProducer(id)
     return true
   }
 
   private mutating func setMuted(_ key: ProducerKey, _ muted: Bool, at now: Instant) -> Bool {
     guard let id = directory.producers[key] else { return false }
-    forwarder.setMuted(id, muted, at: now)
+    guard let interrupted = tracks.setMuted(id, muted, at: now) else { return true }
+    forwarder.interrupt(all: interrupted)
+    if !muted { forwarder.unmute(id, tracks, &turn) }
     return true
   }
 
   // MARK: consumers
 
-  private mutating func addConsumer(
-    _ key: ConsumerKey, producer: ProducerKey?, transport: TransportKey, parameters: SendParameters, paused: Bool,
-    layer: Int?, at now: Instant
-  ) -> Bool {
-    guard let transportID = directory.transports[transport], directory.consumers[key] == nil else { return false }
-    var producerID: ProducerID?
-    if let producer {
-      guard let id = directory.producers[producer], forwarder.producers[id].kind == parameters.kind else {
-        return false
-      }
-      producerID = id
+  /// What `addConsumer` adds.
+  private struct NewConsumer {
+    let key: ConsumerKey
+    let producer: ProducerKey?
+    let parameters: SendParameters
+    let paused: Bool
+    let layer: Int?
+  }
+
+  private mutating func addConsumer(_ new: NewConsumer, transport: TransportKey, at now: Instant) -> Bool {
+    guard let transportID = directory.transports[transport], directory.consumers[new.key] == nil else { return false }
+    var producer: ProducerID?
+    if let key = new.producer {
+      guard let id = directory.producers[key], tracks.producers[id].kind == new.parameters.kind else { return false }
+      producer = id
     }
+    let destination = Destination.transport(transportID)
     let id = forwarder.addConsumer(
-      key, of: producerID, to: .transport(transportID),
-      Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &ends,
-      at: now)
-    directory.consumers[key] = id
-    if !ends.transports[transportID].canSend { EarlyKeyframe.ask(for: id, &ends, &forwarder, at: now) }
-    if parameters.kind == .video {
-      ends.transports[transportID].measure(parameters, at: now)
+      new.key, to: destination, Consumer(parameters: new.parameters, seed: random.next()), paused: new.paused,
+      layer: new.layer, earlier: ends.redundancy(of: new.parameters, to: destination))
+    ends.attach(id, new.parameters, to: destination)
+    directory.consumers[new.key] = id
+    if let producer {
+      tracks.move(id, from: nil, to: producer)
+      if forwarder.begin(id, producer, isLimited: ends.isLimited(destination), tracks) { askIfReachable(for: id) }
+    }
+    if !ends.transports[transportID].canSend, let encoding = forwarder.awaited(by: id, tracks),
+      EarlyKeyframe.isWorthAsking(
+        ofStreamWith: tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now))
+    {
+      grant(forwarder.ask(for: id, tracks, &turn))
+    }
+    if new.parameters.kind == .video {
+      ends.transports[transportID].measure(new.parameters, at: now)
       schedule(transportID, at: now)
     }
     return true
   }
 
-  private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters, at now: Instant) -> Bool {
-    guard let id = directory.consumers[key] else { return false }
-    return forwarder.updateConsumer(id, parameters, &ends, at: now)
+  private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters) -> Bool {
+    guard let id = directory.consumers[key], forwarder.updateConsumer(id, parameters) else { return false }
+    let destination = forwarder.consumers[id].destination
+    ends.detach(id, from: destination)
+    ends.attach(id, parameters, to: destination)
+    forwarder.consumers[id].consumer.setRedundancy(ends.redundancy(of: parameters, to: destination))
+    if forwarder.consumers[id].consumer.awaitsKeyframe { grant(forwarder.ask(for: id, tracks, &turn)) }
+    return true
   }
 
   /// Ends a stream to a receiver. Its SSRCs are never used again, so nothing needs to be known of them any more.
   mutating func removeConsumer(_ key: ConsumerKey, saysBye: Bool = true) -> Bool {
     guard let id = directory.consumers.removeValue(forKey: key) else { return false }
-    if saysBye { sendBye(forwarder.consumers[id].ssrcs, to: forwarder.consumers[id].destination) }
-    forwarder.removeConsumer(id, &ends)
+    let (ssrcs, destination) = (forwarder.consumers[id].ssrcs, forwarder.consumers[id].destination)
+    if saysBye { sendBye(ssrcs, to: destination) }
+    ends.forget(ssrcs, at: destination)
+    ends.detach(id, from: destination)
+    tracks.move(id, from: forwarder.consumers[id].producer, to: nil)
+    _ = forwarder.consumers.remove(id)
     return true
   }
 
-  private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool, at now: Instant) -> Bool {
+  private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    forwarder.setPaused(id, paused, &ends, at: now)
+    if forwarder.setPaused(id, paused) { grant(forwarder.ask(for: id, tracks, &turn)) }
     return true
   }
 
-  private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?, at now: Instant) -> Bool {
+  private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    forwarder.setLayer(id, layer, &ends, at: now)
-    forwarder.askPublisher(forwarder.consumers[id].producer, &turn)
+    if forwarder.setLayer(id, layer, tracks) { askIfReachable(for: id) }
+    forwarder.askPublisher(forwarder.consumers[id].producer, &tracks, &turn)
     return true
   }
 
@@ -223,8 +251,55 @@ extension WorkerState {
     return true
   }
 
-  private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey, at now: Instant) -> Bool {
-    guard let first = directory.consumers[a], let second = directory.consumers[b], first != second else { return false }
-    return forwarder.swap(first, second, &ends, at: now)
+  /// Sends a consumer another track from now on, or nothing; false when one of them is gone, or they are not of one kind.
+  private mutating func show(_ producer: ProducerKey?, on key: ConsumerKey, layer: Int?) -> Bool {
+    guard let id = directory.consumers[key] else { return false }
+    var new: ProducerID?
+    if let producer {
+      guard let found = directory.producers[producer],
+        tracks.producers[found].kind == forwarder.consumers[id].consumer.parameters.kind
+      else { return false }
+      new = found
+    }
+    if new != nil { forwarder.consumers[id].wishedLayer = Forwarder.wish(layer) }
+    move(id, to: new)
+    // Nothing costs nothing: what was held for want of bandwidth is held no longer.
+    if new == nil && forwarder.consumers[id].isHeld { forwarder.release(id, tracks, &turn) }
+    return true
+  }
+
+  /// Exchanges the tracks behind two consumers; false when these are not of one kind.
+  private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey) -> Bool {
+    guard let first = directory.consumers[a], let second = directory.consumers[b], first != second,
+      forwarder.consumers[first].consumer.parameters.kind == forwarder.consumers[second].consumer.parameters.kind
+    else { return false }
+    let (left, right) = (forwarder.consumers[first].producer, forwarder.consumers[second].producer)
+    move(first, to: right)
+    move(second, to: left)
+    return true
+  }
+
+  /// Has a consumer follow another track, or none.
+  private mutating func move(_ id: ConsumerID, to new: ProducerID?) {
+    let old = forwarder.consumers[id].producer
+    guard old != new else { return }
+    tracks.move(id, from: old, to: new)
+    forwarder.leave(id)
+    guard let new else { return }
+    let isLimited = ends.isLimited(forwarder.consumers[id].destination)
+    if forwarder.begin(id, new, isLimited: isLimited, tracks) { askIfReachable(for: id) }
+  }
+
+  // MARK: keyframes
+
+  /// Asks for the keyframe that a consumer needs, which its client has to answer for. Before it can be sent to, it is `EarlyKeyframe` that
+  /// says whether: while it is sent nothing, a keyframe would only delay the one that it needs when it can.
+  private mutating func askIfReachable(for id: ConsumerID) {
+    guard ends.canBeSentTo(forwarder.consumers[id].destination) else { return }
+    grant(forwarder.ask(for: id, tracks, &turn))
+  }
+
+  mutating func grant(_ wish: KeyframeWish?) {
+    if let wish { forwarder.grant(wish, &tracks, &ends, &turn) }
   }
 }

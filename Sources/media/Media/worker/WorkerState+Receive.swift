@@ -18,90 +18,46 @@ extension WorkerState {
     case .dtls: receiveDTLS(UnsafeBufferPointer(bytes), from: path, at: now)
     case .rtp: receiveRTP(bytes, from: path, at: now)
     case .rtcp: receiveRTCP(bytes, from: path, at: now)
-    case .turnChannel, .unknown: counted.drops.count(.unknownProtocol)
+    case .turnChannel, .unknown: turn.drop(.unknownProtocol)
     }
+    followWishes()
   }
 
   private mutating func receiveSTUN(_ bytes: UnsafeBufferPointer<UInt8>, from path: Path, at now: Instant) {
     // What comes from elsewhere never gets a path, and so all else of it ends as well.
-    guard settings.admits(path.remote) else { return counted.drops.count(.unknownSource) }
+    guard settings.admits(path.remote) else { return turn.drop(.unknownSource) }
     guard let message = try? MessageView.parse(bytes.span), let key = UfragKey(recipientOf: message, bytes.span),
       let id = directory.transport(fragment: key), ends.transports.contains(id)
     else {
-      counted.drops.count(.badSTUN)
+      turn.drop(.badSTUN)
       return
     }
     let owner = directory.paths[path]
     if let owner, owner != id, ends.transports.contains(owner), ends.transports[owner].holds(path, at: now) {
-      counted.drops.count(.badSTUN)
+      turn.drop(.badSTUN)
       return
     }
     let couldSend = ends.transports[id].canSend
     let network = PeerNetwork(path.remote)
+    let check = Transport.Check(
+      message: message, bytes: bytes, source: path, isKnown: owner == id,
+      answersAll: failedChecks.answers(network, at: now))
     let outcome = ends.transports[id].handleSTUN(
-      message, bytes.span, from: path, isKnown: owner == id, at: now,
-      answersAll: failedChecks.answers(network, at: now), reply: &failedChecks.reply, control: &egress.control)
+      check, at: now, reply: &failedChecks.reply, control: &egress.control)
     if let drop = outcome.drop {
-      counted.drops.count(drop)
+      turn.drop(drop)
       if outcome.toldWhy { failedChecks.answered(network, at: now) }
       return
     }
-    claim(path, for: id)
+    directory.claim(path, for: id, &ends, &turn)
     ends.transports[id].mayAnswer(on: path)
     ends.transports[id].expectConnection(anew: false, at: now)
-    if outcome.recovered { recovered(id, on: path) }
+    if outcome.recovered { directory.recovered(id, on: path, &ends, &turn) }
     // The handshake may have been done on a path that is nominated only now.
-    if !couldSend && ends.transports[id].canSend { forwarder.wake(.transport(id), &ends) }
+    if !couldSend && ends.transports[id].canSend { forwarder.wake(ends.transports[id].routes.outgoing, tracks, &turn) }
     // A check may be the first sign of a line that was dark.
     if ends.transports[id].isDark { followLine(of: id, at: now) }
     settle(id, at: now)
-  }
-
-  /// Media from this path is the transport's from now on.
-  private mutating func claim(_ path: Path, for id: TransportID) {
-    if let owner = directory.paths[path], owner != id, ends.transports.contains(owner) { seize(path, from: owner) }
-    if let evicted = ends.transports[id].remember(path), directory.paths[evicted] == id {
-      directory.paths[evicted] = nil
-    }
-    directory.paths[path] = id
-  }
-
-  /// A path is another's from now on. Where media went there the transport is lost, until its peer checks again.
-  private mutating func seize(_ path: Path, from owner: TransportID) {
-    let wasUsed = ends.transports[owner].path == path
-    ends.transports[owner].forget(path)
-    guard wasUsed else { return }
-    ends.transports[owner].expireConsent()
-    releasePaths(of: owner)
-    // One that is over has been told of.
-    if ends.transports[owner].security.hasFailed { return }
-    turn.tell(.transportLost(ends.transports[owner].key))
-  }
-
-  /// The transport's paths lead nowhere until they are checked again.
-  mutating func releasePaths(of id: TransportID) {
-    if let lost = ends.transports[id].foundLostPath() { release(lost, of: id) }
-    for path in ends.transports[id].paths { release(path, of: id) }
-  }
-
-  /// Consent has run out. What the peer sends from where it was last is still taken, as it may be all that it has to say.
-  mutating func loseConsent(of id: TransportID) {
-    for path in ends.transports[id].paths where path != ends.transports[id].lostPath { release(path, of: id) }
-    ends.transports[id].disown()
-    turn.tell(.transportLost(ends.transports[id].key))
-  }
-
-  /// Consent is back, by a check or by media.
-  private mutating func recovered(_ id: TransportID, on path: Path) {
-    if let lost = ends.transports[id].foundLostPath(), lost != path { release(lost, of: id) }
-    // No check brings back what the peer has closed.
-    if ends.transports[id].security.hasFailed { return }
-    turn.tell(.transportRecovered(ends.transports[id].key))
-  }
-
-  private mutating func release(_ path: Path, of id: TransportID) {
-    if directory.paths[path] == id { directory.paths[path] = nil }
-    ends.transports[id].forget(path)
   }
 
   /// Notes where authenticated media, no replay, came from.
@@ -111,19 +67,19 @@ extension WorkerState {
   }
 
   private mutating func returned(_ id: TransportID, on path: Path, at now: Instant) {
-    claim(path, for: id)
-    recovered(id, on: path)
-    forwarder.wake(.transport(id), &ends)
+    directory.claim(path, for: id, &ends, &turn)
+    directory.recovered(id, on: path, &ends, &turn)
+    forwarder.wake(ends.transports[id].routes.outgoing, tracks, &turn)
     settle(id, at: now)
   }
 
   private mutating func receiveDTLS(_ bytes: UnsafeBufferPointer<UInt8>, from path: Path, at now: Instant) {
     guard let id = directory.paths[path], ends.transports.contains(id) else {
-      counted.drops.count(.unknownSource)
+      turn.drop(.unknownSource)
       return
     }
     if let drop = ends.transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
-      counted.drops.count(drop)
+      turn.drop(drop)
       if drop == .tooManyRecords { return }
     } else {
       ends.transports[id].heardHandshake(bytes.count, from: path)
@@ -133,18 +89,18 @@ extension WorkerState {
 
   private mutating func receiveRTP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
     guard let id = directory.paths[path], ends.transports.contains(id) else {
-      counted.drops.count(.unknownSource)
+      turn.drop(.unknownSource)
       return
     }
     let counts = prefetchRoute(of: bytes, on: id)
     guard ends.transports[id].bounds.admits(bytes.count, of: counts, at: now) else {
-      return IntakeExcess.drop(bytes, of: counts, on: id, &self, at: now)
+      return dropExcess(bytes, of: counts, on: id)
     }
     var packet = bytes.mutableSpan
     let length: Int
     switch ends.transports[id].security.unprotectRTP(&packet) {
     case .drop(let reason):
-      counted.drops.count(reason)
+      turn.drop(reason)
       return
     case .plaintext(let count): length = count
     }
@@ -153,21 +109,48 @@ extension WorkerState {
     let plaintext = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
     guard let parsed = try? PacketView.parse(plaintext.span), let view = try? parsed.strippingPadding(plaintext.span)
     else {
-      counted.drops.count(.malformed)
+      turn.drop(.malformed)
       return
     }
     let extensions = ParsedExtensions(plaintext.span, view, ids: ends.transports[id].extensions)
     if let number = extensions.transportSequence, ends.transports[id].record(number, at: now) { schedule(id, at: now) }
-    let found = forwarder.route(view, extensions, plaintext.span, &ends.transports[id].routes, at: now)
-    guard let route = found, forwarder.encodings.contains(route.encoding) else {
-      counted.drops.count(.unknownStream)
-      let report = Demultiplexer.stray(
-        view, extensions, plaintext.span, &ends.transports[id].routes, forwarder, at: now)
-      if let report { turn.tell(.streamStrays(ends.transports[id].key, report)) }
-      return
+    let arrival = Arrival(view: view, extensions: extensions, bytes: plaintext)
+    let route = tracks.route(arrival, &ends.transports[id].routes, &turn)
+    followWishes()
+    guard let route, tracks.encodings.contains(route.encoding) else {
+      return ends.transports[id].dropStray(arrival, tracks, &turn)
     }
-    forwarder.accept(
-      view, extensions, plaintext, route: route, &ends, &egress, &turn)
+    accept(arrival, of: route, on: id)
+  }
+
+  /// Takes a packet of a known stream: what it says of earlier ones is delivered first, then the packet.
+  @inline(__always)
+  private mutating func accept(_ arrival: Arrival, of route: IncomingRoute, on id: TransportID) {
+    forwarder.prefetchConsumers(of: tracks.encodings[route.encoding].producer, tracks)
+    switch tracks.take(arrival, route, &turn) {
+    case .dropped(let reason): if let reason { turn.drop(reason) }
+    case .unknownPayload:
+      let hasBegun = tracks.encodings[route.encoding].encoding.hasBegun
+      return ends.transports[id].dropUnknownPayload(of: arrival, isMedia: !route.isRetransmission && !hasBegun, &turn)
+    case .new(var taken):
+      if !taken.redundancy.isEmpty { restore(before: taken, on: id) }
+      guard tracks.store(&taken, arrival, &turn) else { return }
+      for number in taken.putIn {
+        guard let set = tracks.putIn(number, before: taken.delivery) else { continue }
+        forwarder.deliver(set, &tracks, &ends, &egress, &turn)
+      }
+      forwarder.deliver(taken.delivery, &tracks, &ends, &egress, &turn)
+    }
+  }
+
+  /// Forwards what is missing before a packet and stands in its payload. Each is sent to all listeners as a packet of its own.
+  @inline(never)
+  private mutating func restore(before taken: TakenPacket, on id: TransportID) {
+    guard let sound = tracks.earlierSound(in: taken) else { return }
+    for block in sound.blocks {
+      let restored = tracks.restore(block, of: sound, taken.delivery.encoding, &ends.transports[id].bounds, &turn)
+      if let restored { forwarder.deliver(restored, &tracks, &ends, &egress, &turn) }
+    }
   }
 
   /// Prefetches what an RTP packet leads to while it is opened. It may be anybody's packet: no answer depends on it. Returns what it
@@ -178,32 +161,49 @@ extension WorkerState {
     let ssrc = UnsafeBufferPointer(bytes).span.uint32(at: 8)
     ends.transports[id].security.prefetchOpening(ssrc: ssrc)
     guard let route = ends.transports[id].routes.findIncoming(ssrc) else { return .unrouted }
-    forwarder.encodings.prefetch(route.encoding, bytes: MemoryLayout<EncodingSlot>.size)
+    tracks.encodings.prefetch(route.encoding, bytes: MemoryLayout<EncodingSlot>.size)
     return route.counts
+  }
+
+  /// Drops a packet unread that is above a publisher's bound. It is not asked for again: that would make what is too much still more.
+  @inline(never)
+  private mutating func dropExcess(
+    _ bytes: UnsafeMutableBufferPointer<UInt8>, of kind: IntakeClass, on id: TransportID
+  ) {
+    ends.transports[id].noteExcess(kind, &turn)
+    guard bytes.count >= PacketView.fixedHeaderLength else { return }
+    let header = UnsafeBufferPointer(bytes).span
+    guard let route = ends.transports[id].routes.findIncoming(header.uint32(at: 8)), !route.isRetransmission,
+      tracks.encodings.contains(route.encoding)
+    else { return }
+    tracks.encodings[route.encoding].encoding.dropped(sequence: header.uint16(at: 2))
   }
 }
 
-/// What is above a publisher's bound.
-enum IntakeExcess {
-  /// Drops a packet unread. It is not asked for again: that would make what is too much still more.
-  @inline(never)
-  fileprivate static func drop(
-    _ bytes: UnsafeMutableBufferPointer<UInt8>, of kind: IntakeClass, on id: TransportID, _ worker: inout WorkerState,
-    at now: Instant
-  ) {
-    note(kind, on: id, &worker, at: now)
-    guard bytes.count >= PacketView.fixedHeaderLength else { return }
-    let header = UnsafeBufferPointer(bytes).span
-    guard let route = worker.ends.transports[id].routes.findIncoming(header.uint32(at: 8)), !route.isRetransmission,
-      worker.forwarder.encodings.contains(route.encoding)
-    else { return }
-    worker.forwarder.encodings[route.encoding].encoding.dropped(sequence: header.uint16(at: 2))
+extension Transport {
+  /// Counts a datagram that is above the publisher's bound, and tells now and then whose it was.
+  mutating func noteExcess(_ kind: IntakeClass, _ turn: inout Turn) {
+    turn.drop(.overBitrate)
+    guard let limit = bounds.takeNews(of: kind, at: turn.now) else { return }
+    turn.tell(.transportExceeds(key, kind, bitsPerSecond: limit))
   }
 
-  /// Counts a datagram, and tells now and then whose it was.
-  static func note(_ kind: IntakeClass, on id: TransportID, _ worker: inout WorkerState, at now: Instant) {
-    worker.counted.drops.count(.overBitrate)
-    guard let limit = worker.ends.transports[id].bounds.takeNews(of: kind, at: now) else { return }
-    worker.turn.tell(.transportExceeds(worker.ends.transports[id].key, kind, bitsPerSecond: limit))
+  /// Drops a packet that belongs to no track, and tells now and then of it.
+  @inline(never)
+  fileprivate mutating func dropStray(_ arrival: Arrival, _ tracks: borrowing Tracks, _ turn: inout Turn) {
+    turn.drop(.unknownStream)
+    let report = Demultiplexer.stray(arrival, &routes, tracks, at: turn.now)
+    if let report { turn.tell(.streamStrays(key, report)) }
+  }
+
+  /// Drops a packet whose payload type its line does not have. Where it is media and nothing else has come of the stream, it is one that
+  /// nobody will ever see.
+  @inline(never)
+  fileprivate mutating func dropUnknownPayload(of arrival: Arrival, isMedia: Bool, _ turn: inout Turn) {
+    turn.drop(.unknownPayloadType)
+    let view = arrival.view
+    guard isMedia, routes.stray.note(view.ssrc, isMedia: true, at: turn.now) else { return }
+    let report = StrayStreamReport(ssrc: view.ssrc, payloadType: view.payloadType, cause: .unknownPayloadType)
+    turn.tell(.streamStrays(key, report))
   }
 }

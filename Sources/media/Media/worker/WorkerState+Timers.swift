@@ -11,7 +11,7 @@ extension WorkerState {
   public var nextDeadline: Instant {
     mutating get {
       min(
-        min(deadlines.next, forwarder.deadlines.next), min(egress.queue.nextDue, min(egress.nextProbe, quality.next)))
+        min(deadlines.next, nextDue), min(egress.queue.nextDue, min(egress.nextProbe, quality.next)))
     }
   }
 
@@ -31,49 +31,50 @@ extension WorkerState {
   public mutating func rest(at now: Instant) -> TimeDelta { egress.rest(at: now) }
 
   /// From when on `noteTurn` has to be told what was used: twenty times a second at most.
-  public var useDue: Instant { forwarder.shares.end }
+  public var useDue: Instant { tracks.shares.end }
 
   /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, whether it left some
   /// there, how many nanoseconds all turns before took together, and, from `useDue` on, what was used so far. While packets stand
   /// there, rooms get shares of what can be sent.
   public mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
-    forwarder.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now)
+    tracks.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now)
   }
 
   /// Does what is due, in the order of its deadlines.
   public mutating func poll(at now: Instant) {
     begin(at: now)
     if quality.next <= now {
-      let found = quality.collect(&ends, &forwarder, at: now)
+      let found = quality.collect(&ends, &tracks, &forwarder, at: now)
       if !found.isEmpty { turn.tell(.quality(found)) }
     }
-    while min(deadlines.next, forwarder.deadlines.next) <= now {
-      if deadlines.next <= forwarder.deadlines.next {
+    while min(deadlines.next, nextDue) <= now {
+      if deadlines.next <= nextDue {
         if let id = deadlines.pop(at: now) { pollTransport(id, at: now) }
-      } else if let due = forwarder.deadlines.pop(at: now) {
+      } else if let due = popDue(at: now) {
         poll(due, at: now)
       }
+      followWishes()
     }
   }
 
-  private mutating func poll(_ due: Forwarder.Deadline, at now: Instant) {
+  private mutating func poll(_ due: Due, at now: Instant) {
     switch due {
-    case .encoding(let id): pollEncoding(id, at: now)
-    case .layers(let id): forwarder.pollLayers(id, &ends, &turn)
-    case .speakers(let id): forwarder.pollSpeakers(id, &turn)
+    case .encoding(let id):
+      guard tracks.isDue(id, at: now) else { return }
+      askPublisher(of: id, at: now)
+      tracks.schedule(encoding: id, &turn)
+    case .layers(let id):
+      for consumer in forwarder.pollLayers(id, &tracks, &turn)
+      where ends.canBeSentTo(forwarder.consumers[consumer].destination) {
+        forwarder.requestKeyframe(for: consumer, tracks, &turn)
+      }
+    case .speakers(let id): tracks.pollSpeakers(id, &turn)
     case .copy(let id, let sequence):
       guard forwarder.consumers.contains(id) else { return }
-      forwarder.retransmit(sequence, to: id, roundTrip: nil, copies: 1, &ends, &egress, at: now)
-    case .wish(let id): forwarder.wishAgain(id, &ends, at: now)
-    case .replay(let id): forwarder.replay(id, &ends, &egress, &turn)
+      forwarder.retransmit(Forwarder.Repeat(sequence: sequence, consumer: id), &tracks, &ends, &egress, &turn)
+    case .wish(let id): grant(forwarder.wishAgain(id, tracks, &turn))
+    case .replay(let id): forwarder.replay(id, &tracks, &ends, &egress, &turn)
     }
-  }
-
-  private mutating func pollEncoding(_ id: EncodingID, at now: Instant) {
-    guard forwarder.isDue(id, at: now) else { return }
-    if forwarder.encodings[id].encoding.keyframes.poll(at: now) { sendKeyframeRequest(id) }
-    sendNacks(id, at: now)
-    forwarder.schedule(encoding: id)
   }
 
   /// Notes when a transport is to be looked at. The row notes which of its deadlines counts: a stale one is told apart when it
@@ -89,9 +90,10 @@ extension WorkerState {
     guard ends.transports.contains(id), ends.transports[id].scheduled <= now else { return }
     ends.transports[id].scheduled = .distantFuture
     if ends.transports[id].isConsentDue(at: now),
-      ends.transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now))
+      ends.transports[id].pollConsent(
+        at: now, receivingSince: tracks.flowingSince(ends.transports[id].routes.lines))
     {
-      loseConsent(of: id)
+      directory.loseConsent(of: id, &ends, &turn)
     }
     if let progress = ends.transports[id].pollConnection(at: now) {
       turn.tell(.transportFailed(ends.transports[id].key, .tooSlow(progress)))
@@ -99,18 +101,10 @@ extension WorkerState {
     ends.transports[id].security.poll(at: now)
     if ends.transports[id].canSend { ends.transports[id].downlink?.estimator.poll(at: now) }
     followLine(of: id, at: now)
-    if ends.transports[id].reporting.feedback.nextDeadline <= now { sendFeedback(id, at: now) }
+    if ends.transports[id].reporting.feedback.nextDeadline <= now {
+      rtcp.sendFeedback(to: &ends.transports[id], &egress, at: now)
+    }
     if ends.transports[id].reporting.next <= now { sendReports(id, at: now) }
     settle(id, at: now)
-  }
-
-  /// Since when a transport has carried media, in either direction; nil while it carries none. A stream that has come and is not
-  /// muted is expected to go on.
-  private mutating func carryingSince(_ id: TransportID, at now: Instant) -> Instant? {
-    var since = ends.transports[id].sendingSince(at: now)
-    for line in ends.transports[id].routes.lines {
-      if let flowing = forwarder.flowingSince(line.producer) { since = min(since ?? .distantFuture, flowing) }
-    }
-    return since
   }
 }

@@ -51,6 +51,8 @@ public struct WorkerState: ~Copyable {
   /// What packets come from and go to.
   var ends = Ends()
   var directory = Directory()
+  /// What is published.
+  var tracks = Tracks()
   /// Who is sent what.
   var forwarder = Forwarder()
   /// What is on its way out.
@@ -78,10 +80,9 @@ public struct WorkerState: ~Copyable {
   public var counters: WorkerCounters {
     var total = counted
     total.transports = ends.transports.count
-    total.producers = forwarder.producers.count
+    total.producers = tracks.producers.count
     total.consumers = forwarder.consumers.count
-    total.drops.add(forwarder.drops)
-    total.restored = forwarder.restored
+    turn.add(to: &total)
     egress.counters.add(to: &total)
     return total
   }
@@ -89,8 +90,8 @@ public struct WorkerState: ~Copyable {
   /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver. `now` is
   /// when the turn began.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
-    egress.flush(at: now, &ends, &forwarder, into: &sink) { transport, waiting in
-      transport.sendBudget(at: now, waiting: waiting)
-    }
+    begin(at: now)
+    egress.flush(&tracks, &forwarder, &ends, into: &sink, &turn)
+    followWishes()
   }
 }
