@@ -92,7 +92,7 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
 
   /// Where the value is until the next insertion or removal; nil when the handle is stale. For work on many values at once:
   /// each look through the subscript asks anew whether the handle is live.
-  @inlinable public func pointer(to id: ID) -> UnsafeMutablePointer<Value>? {
+  @inlinable public mutating func pointer(to id: ID) -> UnsafeMutablePointer<Value>? {
     contains(id) ? values + Int(id.index) : nil
   }
 
