@@ -5,6 +5,7 @@ import Conference
 import Configuration
 import DoorKit
 import Foundation
+import FoundationNetworking
 import Logging
 import RoostProtocol
 import TestSupport
@@ -80,7 +81,7 @@ private final class Visitor: Sendable {
     #expect(await toy.hears("to all toys"))
     func get(_ port: UInt16, _ path: String) async throws -> String {
       let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
-      return try await Task.detached { try String(contentsOf: url, encoding: .utf8) }.value
+      return String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
     }
     #expect(try await get(try #require(server.port(of: "toy")), "/toys") == "1\n")
     let metrics = try await get(server.port, "/metrics")
