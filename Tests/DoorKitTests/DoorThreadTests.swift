@@ -85,7 +85,7 @@ private final class Held: Sendable {
     #expect(sessions.all.count { $0 == "house" } == 1, "asked for twice, done once")
     #expect(sessions.seenOn.count == 1 && sessions.seenOn != [OwnerThread.currentNumber])
     // Between turns the thread does other things: what is kept house of is not the last.
-    #expect(sessions.all.firstIndex(of: "house") == DoorThread.effectsOfTurn)
+    #expect(sessions.all.firstIndex(of: "house") == DoorThread.messagesOfTurn)
   }
 
   /// A thread that stands still costs so much memory. Whose effect does not fit has to end, and nobody else.
@@ -93,19 +93,22 @@ private final class Held: Sendable {
     let held = try Held()
     #expect(await eventually { held.isHeld.withLock { $0 } })
     let sessions = held.sessions
-    let receivers = (0..<UInt64(DoorThread.capacity - 1)).map { EventReceiver(ConnectionID($0), seq: 1) }
+    let fitting = DoorThread.capacity - 2
+    for number in 0..<fitting { sessions.post(number) }
     let message = Message(msgId: "m", room: "r", ts: 0, from: "a", text: "t")
-    sessions.thread.post(.broadcast(receivers, serverTime: 0, .chatMessage(message)), to: sessions)
-    sessions.post(1, to: 1)
-    // The control: until here all has fitted.
+    func tell(_ connections: ClosedRange<UInt64>) {
+      let receivers = connections.map { EventReceiver(ConnectionID($0), seq: 1) }
+      sessions.thread.post(.broadcast(receivers, serverTime: 0, .chatMessage(message)), to: sessions)
+    }
+    // The control: until here all has fitted, and sixteen receivers count as two.
+    tell(1...16)
     sessions.post(2, to: 7)
     sessions.post(3, to: 7)
-    sessions.thread.post(
-      .broadcast([EventReceiver(ConnectionID(8), seq: 1)], serverTime: 0, .chatMessage(message)), to: sessions)
+    tell(8...8)
     held.letGo()
-    #expect(await eventually { sessions.all.count == 4 })
+    #expect(await eventually { sessions.all.count == fitting + 3 })
     #expect(Set(sessions.all.prefix(2)) == ["7 overflowed", "8 overflowed"])
-    #expect(sessions.all.suffix(2) == ["to \(DoorThread.capacity - 1)", "1 reply 1"])
+    #expect(sessions.all.suffix(2) == ["1 reply \(fitting - 1)", "to 16"])
     sessions.post(4, to: 1)
     #expect(await eventually { sessions.all.last == "1 reply 4" }, "there is room again")
   }

@@ -25,27 +25,20 @@ public protocol DoorSessions: AnyObject, Sendable {
 ///
 /// Before a web server is attached everything is done at once, on the thread that posts it.
 public final class DoorThread: Sendable {
-  /// Effects that may wait; one for many connections counts as many. Raise it, and a thread that stands still takes more memory before
-  /// connections are dropped.
+  /// Effects that may wait for the next time that the thread looks; one for sixteen connections counts as two. Raise it, and a thread that
+  /// stands still takes more memory before connections are dropped.
   public static let capacity = 65_536
-  /// Effects of one turn. Between turns the thread reads what clients say. Raise it, and they wait longer while a large room fills.
-  static let effectsOfTurn = 1_024
+  /// Messages that the effects of one turn come to. Between turns the thread reads what clients say. Raise it, and they wait longer while a
+  /// large room fills.
+  static let messagesOfTurn = 1_024
 
   private enum Item: Sendable {
     case effect(ClientEffect)
     case call(@Sendable () -> Void)
   }
 
-  private struct Piece {
-    var items: ArraySlice<Item> = []
-    var overflowed: Set<ConnectionID> = []
-    var isHouseDue = false
-  }
-
   private struct State {
     private var items: [Item] = []
-    /// How many of them are done.
-    private var done = 0
     private var weight = 0
     private var overflowed: Set<ConnectionID> = []
     var isHouseDue = false
@@ -70,28 +63,22 @@ public final class DoorThread: Sendable {
     /// The gate of tokens bounds how many there are.
     mutating func add(_ call: @escaping @Sendable () -> Void) { items.append(.call(call)) }
 
-    mutating func take() -> Piece {
-      let start = done
-      var taken = 0
-      while done < items.count, taken < DoorThread.effectsOfTurn {
-        switch items[done] {
-        case .effect(let effect):
-          taken += effect.weight
-          weight -= effect.weight
-        case .call: taken += 1
-        }
-        done += 1
-      }
-      defer {
-        (overflowed, isHouseDue) = ([], false)
-        // What is done is given up when it is half of all, so that a queue that is never empty does not grow.
-        if done * 2 >= items.count { (items, done) = (Array(items[done...]), 0) }
-      }
-      return Piece(items: items[start..<done], overflowed: overflowed, isHouseDue: isHouseDue)
+    /// All effects and calls, so that whoever posts never copies what waits.
+    mutating func takeItems() -> [Item] {
+      defer { (items, weight) = ([], 0) }
+      return items
+    }
+
+    /// Whose effects did not fit, and whether house is to be kept.
+    mutating func takeRest() -> (overflowed: Set<ConnectionID>, isHouseDue: Bool) {
+      defer { (overflowed, isHouseDue) = ([], false) }
+      return (overflowed, isHouseDue)
     }
   }
 
   private let state = Locked(State())
+  /// What the thread has taken and not done yet, the next one last. No other touches it.
+  private let taken = Locked<[Item]>([])
   private let server = Locked<WebSocketSender?>(nil)
   /// The number of the web server's thread, once it has said so.
   private let number = Locked<UInt?>(nil)
@@ -112,9 +99,9 @@ public final class DoorThread: Sendable {
   public var isCurrent: Bool { number.withLock { $0 }.map { $0 == OwnerThread.currentNumber } ?? true }
 
   /// Whether anything waits.
-  var keeps: Bool { state.withLock { !$0.isEmpty } }
+  var keeps: Bool { state.withLock { !$0.isEmpty } || taken.withLock { !$0.isEmpty } }
 
-  /// Hands over an effect. What does not fit ends its connections, and costs no others anything.
+  /// Hands over an effect. The connections of one that does not fit are dropped, whoever has filled the queue.
   public func post(_ effect: ClientEffect, to door: some DoorSessions) { change(door) { $0.add(effect) } }
 
   /// Does something on the door's thread: at once where this is it, else in its turn.
@@ -147,17 +134,27 @@ public final class DoorThread: Sendable {
 
   /// - Returns: whether more waits.
   private func turn(_ door: some DoorSessions) -> Bool {
-    let piece = state.withLock { $0.take() }
-    for connection in piece.overflowed { door.overflowed(connection) }
-    for item in piece.items {
+    let rest = state.withLock { $0.takeRest() }
+    for connection in rest.overflowed { door.overflowed(connection) }
+    if taken.withLock({ $0.isEmpty }) {
+      let items = state.withLock { $0.takeItems() }
+      taken.withLock { $0 = items.reversed() }
+    }
+    var messages = 0
+    while messages < Self.messagesOfTurn, let item = taken.withLock({ $0.popLast() }) {
       switch item {
-      case .effect(let effect): door.apply(effect)
-      case .call(let work): work()
+      case .effect(let effect):
+        messages += effect.messages
+        door.apply(effect)
+      case .call(let work):
+        messages += 1
+        work()
       }
     }
-    if piece.isHouseDue { door.keepHouse() }
+    if rest.isHouseDue { door.keepHouse() }
+    let hasMore = taken.withLock { !$0.isEmpty }
     return state.withLock { state in
-      state.isTurning = !state.isEmpty
+      state.isTurning = hasMore || !state.isEmpty
       return state.isTurning
     }
   }
@@ -191,6 +188,9 @@ extension ClientEffect {
     }
   }
 
-  /// What it counts for in a queue.
-  var weight: Int { if case .broadcast(let receivers, _, _) = self { receivers.count } else { 1 } }
+  /// Messages that it comes to.
+  var messages: Int { if case .broadcast(let receivers, _, _) = self { receivers.count } else { 1 } }
+
+  /// What it counts for in a queue: its receivers take little beside what they are told.
+  var weight: Int { if case .broadcast(let receivers, _, _) = self { 1 + receivers.count / 16 } else { 1 } }
 }

@@ -11,6 +11,9 @@ internal import CWebSockets
 final class ServerLoop {
   /// How long a stopping server waits for its last frames to leave.
   private static let stopMilliseconds = 400
+  /// How often a stopping server makes the calls that it was asked for, as each may ask for another: raise it with what may wait for those
+  /// who ask (`DoorThread.capacity`).
+  private static let turnsAtStop = 128
   static let protocolName = "roost"
   static let listenerName = "roost-listener"
 
@@ -207,8 +210,8 @@ final class ServerLoop {
 
   private func serve() {
     while !obey() { loop.turn() }
-    // What was asked for before the stop.
-    _ = obey()
+    // What was asked for before the stop, of which much may wait.
+    for _ in 0..<Self.turnsAtStop { _ = obey() }
     for listener in listeners.keys { lws_set_timeout(listener, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC) }
     sockets.closeAll(code: 1001, reason: "the server is stopping", cause: .stopping)
     for _ in 0..<(Self.stopMilliseconds / 5) {
@@ -221,7 +224,7 @@ final class ServerLoop {
   /// Makes the calls that others asked for, and carries out all commands, those of the calls too.
   /// - Returns: whether the server is to stop.
   private func obey() -> Bool {
-    for call in shared.mailbox.takeCalls() { call() }
+    shared.mailbox.makeCalls()
     let batch = shared.mailbox.drain()
     sockets.carryOut(batch, others: carryOut)
     for id in batch.endedStreams { endStream(id) }

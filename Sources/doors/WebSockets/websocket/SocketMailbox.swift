@@ -81,7 +81,7 @@ final class SocketMailbox: Sendable {
   /// `capacity`: messages that may wait; one for many sockets counts as many.
   init(capacity: Int) {
     let service = service
-    commands = Mailbox(capacity: capacity) { service.give() }
+    commands = Mailbox(capacity: capacity) { service.giveUnlessQuiet() }
   }
 
   /// From now on posts wake the service loop of `context`.
@@ -92,7 +92,7 @@ final class SocketMailbox: Sendable {
     service.detach()
     commands.close()
     _ = drain()
-    _ = takeCalls()
+    beside.withLock { $0.calls = [] }
   }
 
   /// What does not fit is looked at last: a socket whose command was refused is found before a later one of its commands is sent.
@@ -130,12 +130,16 @@ final class SocketMailbox: Sendable {
     return true
   }
 
-  /// The calls that are to be made now.
-  func takeCalls() -> [@Sendable () -> Void] {
-    beside.withLock { beside in
+  /// Makes the calls that are to be made now, on the service thread. To be drained afterwards: what they send wakes nobody.
+  func makeCalls() {
+    let calls = beside.withLock { beside in
       defer { beside.calls = [] }
       return beside.calls
     }
+    if calls.isEmpty { return }
+    service.setQuiet(true)
+    for call in calls { call() }
+    service.setQuiet(false)
   }
 
   /// A socket that is to be dropped as one whose commands did not fit.
@@ -157,6 +161,8 @@ private final class ServiceWakeUp: Sendable {
     /// The address of the context to be woken; as a number, for a pointer may not change threads.
     var context: UInt?
     var isDetached = false
+    /// The thread that looks for commands when it has done what it does now.
+    var quiet: UInt?
 
     func wake() { if let context = context.flatMap({ OpaquePointer(bitPattern: $0) }) { lws_cancel_service(context) } }
   }
@@ -165,6 +171,12 @@ private final class ServiceWakeUp: Sendable {
   var isDetached: Bool { state.withLock { $0.isDetached } }
 
   func give() { state.withLock { $0.wake() } }
+
+  /// Where the service thread itself asks, and is about to look, it need not be woken.
+  func giveUnlessQuiet() { state.withLock { if $0.quiet != OwnerThread.currentNumber { $0.wake() } } }
+
+  /// The calling thread is about to look for commands, or has begun to.
+  func setQuiet(_ isQuiet: Bool) { state.withLock { $0.quiet = isQuiet ? OwnerThread.currentNumber : nil } }
 
   /// What was posted before wakes it now.
   func attach(_ context: OpaquePointer) {
