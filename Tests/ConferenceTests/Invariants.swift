@@ -232,12 +232,16 @@ enum Invariants {
       core.rooms.media.tracks.count
         == core.rooms.table.seats.keys.reduce(0) { $0 + core.rooms.media[$1].tracks.count })
     hold(core.rooms.media.carried.keys.allSatisfy { core.rooms.table.seats[$0] != nil }, "nobody carries nothing")
+    hold(core.rooms.media.tracks.values.allSatisfy { core.rooms.table.seats[$0.seat]?.room == $0.room }, "in its room")
     hold(core.rooms.media.loudest.keys.allSatisfy { core.rooms.table[$0] != nil }, "nor is anybody loud nowhere")
   }
 
   private static func subscribers(of track: TrackID, _ core: ConferenceCore) -> [SubscriptionID] {
-    let room = core.rooms.media.tracks[track].flatMap { core.rooms.table[$0.room] }
-    return core.rooms.media.subscribers(of: track, among: room?.members ?? [])
+    core.rooms.media.subscribers(of: track, among: members(of: core.rooms.media.tracks[track], core))
+  }
+
+  private static func members(of track: PublishedTrack?, _ core: ConferenceCore) -> [SeatID] {
+    track.flatMap { core.rooms.table[$0.room] }?.members ?? []
   }
 
   private static func check(_ view: Subscription, _ core: ConferenceCore) {
@@ -246,8 +250,8 @@ enum Invariants {
     hold(own.contains(view.id) && own.count <= core.rules.maxViews)
     guard let name = view.track else { return hold(view.view?.isTold == true, "nothing needs no picture") }
     let track = core.rooms.media.tracks[name]
-    hold(
-      track?.wire.kind == view.view?.kind && core.rooms.media.viewers(of: name, among: [view.seat]).contains(view.id))
+    let viewers = core.rooms.media.viewers(of: name, among: members(of: track, core))
+    hold(track?.wire.kind == view.view?.kind && viewers.contains(view.id))
     hold(track.flatMap { core.rooms.table.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
     let hasPicture = track?.wire.muted == false && !view.wish.sendsNothing && !view.isHeldBack
     hold(view.view?.isTold == true || hasPicture, "who waits for a picture may get one")

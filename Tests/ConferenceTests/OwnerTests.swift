@@ -43,6 +43,9 @@ import Testing
     }
   }
 
+  private static let room = RoomSnapshot(
+    room: "demo", kind: "room", media: .video, limit: 1, count: 1, seq: 0, selfId: "p1", participants: [], chat: [])
+
   @Test func whatSessionsAreToldIsNumberedInPlaceAndInOrder() {
     var table = Table()
     var step = Table.step()
@@ -59,11 +62,9 @@ import Testing
   /// A room in a reply stands at the event before the reply, though others follow in the same step.
   @Test func aRoomInAReplyStandsAtTheEventsBeforeIt() {
     var table = Table()
-    let room = RoomSnapshot(
-      room: "demo", kind: "room", media: .video, limit: 1, count: 1, seq: 0, selfId: "p1", participants: [], chat: [])
     var step = Table.step()
     step.tell(.sessionReplaced, to: table.id)
-    step.answer(RequestKey(session: table.id, id: .number(3)), .success(.room(room)))
+    step.answer(RequestKey(session: table.id, id: .number(3)), .success(.room(Self.room)))
     step.tell(.sessionReplaced, to: table.id)
     let seen = table.settle(step)
     #expect(seen[1].hasPrefix("reply") && seen[1].hasSuffix("at 1") && seen[2] == "session.replaced 2 on 1")
@@ -81,14 +82,18 @@ import Testing
     #expect(table.sessions[table.id]?.log.seq == 2)
   }
 
+  /// An answer between two changes of a seat is kept as that of the first: asked for again, it is made anew for that seat alone.
   @Test func whoSitsWhereIsToldInTheSameOrder() {
     var table = Table()
     var step = Table.step()
+    let request = Request.room(.list(RoomListParams()))
+    _ = table.sessions.begin(request, .number(3), of: table.id)
     step.tellSeated(table.id, on: SeatID(1), in: "demo")
-    step.answer(RequestKey(session: table.id, id: .number(3)), .success(.empty))
+    step.answer(RequestKey(session: table.id, id: .number(3)), .success(.room(Self.room)))
     step.tellUnseated(table.id)
-    #expect(table.sessions[table.id]?.seat == nil, "before it is settled")
     _ = table.settle(step)
+    let known = table.sessions.begin(request, .number(3), of: table.id)
+    #expect(known.map { if case .seated(SeatID(1), _) = $0 { true } else { false } } == true)
     #expect(table.sessions[table.id]?.seat == nil)
     var next = Table.step()
     next.tellSeated(table.id, on: SeatID(2), in: "hall")
@@ -134,5 +139,28 @@ import Testing
     _ = try scene.join(a, "voice").get()
     for _ in 0..<2 { #expect(scene.code(a, offer) == .mediaNotAllowed) }
     #expect(scene.code(a, offer) == .rateLimited)
+    // Those to receive too, of a client that has not said that it offers.
+    let b = scene.client("B")
+    _ = try scene.join(b, "voice").get()
+    let toReceive = Request.peerConnection(.offer(PublishOfferParams(pc: .subscribe, sdp: "offer", tracks: [])))
+    for _ in 0..<2 { #expect(scene.code(b, toReceive) == .invalidState) }
+    #expect(scene.code(b, toReceive) == .rateLimited)
+  }
+
+  /// So do changes of views, on the first connections and on those of doors.
+  @Test func changesOfViewsCountWhenTheyCome() throws {
+    var rules = ConferenceRules.test
+    (rules.showsPerSecond, rules.showBurst) = (1, 2)
+    let scene = Scene(rules)
+    let (a, b) = try scene.two()
+    let show = Request.view(.show(ViewShowParams(views: [ViewWish(subscriptionId: "s9999")])))
+    let codes = (0..<3).map { _ in scene.code(a, show) }
+    #expect(codes[0] == codes[1] && codes[0] != nil && codes[0] != .rateLimited && codes[2] == .rateLimited)
+    let refusals = (0..<3).map { _ -> ErrorCode? in
+      let id = b.makeID()
+      scene.apply(.stream(b.connection, id, .show(MediaConnectionID(2), tracks: [])))
+      return b.replies[id]?.last?.error?.code
+    }
+    #expect(refusals == [.notSubscribed, .notSubscribed, .rateLimited])
   }
 }

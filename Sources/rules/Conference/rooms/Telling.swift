@@ -7,7 +7,7 @@ extension Step {
   mutating func tell(
     _ event: Event, in room: RoomKey, of table: RoomTable, except seat: SeatID? = nil
   ) {
-    tell(event, to: table.members(of: room).filter { $0.id != seat }.map(\.session))
+    tell(event, to: table.sessions(in: room, except: seat))
   }
 
   /// Tells the client of a connection that the room protocol has a name for. Others have a front door that tells of them.

@@ -74,6 +74,8 @@ enum Proofs {
     enforce(lost: rights.subtracting(now), on: id, &core, &step)
     enforceGained(now.subtracting(rights), on: id, &core, &step)
     roleChanged(from: role, on: id, &core.rooms, &step)
+    // And this may have taken it.
+    core.sessions.table.settle(&step)
   }
 
   /// Tells a client what it may do where it is now.

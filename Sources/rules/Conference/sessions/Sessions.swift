@@ -13,13 +13,15 @@ struct Sessions: Sendable {
 
   init(_ rules: ConferenceRules) { table = SessionTable(replayBytesPerNetwork: rules.replayBytesPerNetwork) }
 
-  /// Takes what a request of a door takes of the offers and views of its session.
+  /// Takes what a request of a door takes of the offers and views of its session. `views`: how many are on its connection.
   /// - Throws: 1006 with the time to wait.
-  mutating func takeBudget(of request: StreamRequest, _ id: SessionID, at now: Instant) throws(ErrorObject) {
+  mutating func takeBudget(
+    of request: StreamRequest, views: Int, _ id: SessionID, at now: Instant
+  ) throws(ErrorObject) {
     switch request {
     case .publish: try table.takeOffer(of: id, at: now)
     case .play(_, _, let lines, _): try table.takeShows(lines.count, "beginning to play", of: id, at: now)
-    case .show(_, let tracks): try table.takeShows(max(tracks.count, 1), "changing what you play", of: id, at: now)
+    case .show: try table.takeShows(max(views, 1), "changing what you play", of: id, at: now)
     case .close: break
     }
   }

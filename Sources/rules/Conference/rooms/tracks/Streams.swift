@@ -30,6 +30,9 @@ public enum StreamRequest: Hashable, Sendable {
 }
 
 extension StreamRequest {
+  /// The connection whose views it changes; nil where it changes none.
+  fileprivate var shown: MediaConnectionID? { if case .show(let stream, _) = self { stream } else { nil } }
+
   /// What it is called in the log; nil where its refusal leaves a line of its own (`publish_refused`).
   fileprivate var nameInLog: String? {
     switch self {
@@ -56,7 +59,8 @@ enum Streams {
     do throws(ErrorObject) {
       try core.budgets.take(request.weight, of: core.sessions.table[session]?.identity, at: step.now)
       let seat = try core.rooms.table.seat(of: session)
-      try core.sessions.takeBudget(of: request, session, at: step.now.instant)
+      let changed = request.shown.map { views(on: $0, of: seat, core.rooms.media).count } ?? 0
+      try core.sessions.takeBudget(of: request, views: changed, session, at: step.now.instant)
       guard try perform(request, key, seat, &core, &step) else { return }
       step.answer(key, .success(.empty))
     } catch {

@@ -6,7 +6,7 @@
 import Basics
 import RoostProtocol
 
-/// The rules of views. What there is of them is kept in `RoomTable`.
+/// The rules of views. What there is of them is kept in `TrackTable`.
 enum Viewing {
   // MARK: - Requests
 
