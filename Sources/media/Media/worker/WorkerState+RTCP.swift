@@ -95,6 +95,8 @@ extension WorkerState {
       return
     }
     grant(forwarder.keyframeWanted(by: consumer, tracks, &turn))
+    // The next one of the same compound may want the same, and need not answer for it.
+    followWishes()
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
@@ -170,7 +172,9 @@ extension WorkerState {
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {
-        if let source = forwarder.source(of: route.consumer, tracks) {
+        if forwarder.consumers[route.consumer].consumer.packetsSent > 0,
+          let source = forwarder.source(of: route.consumer, tracks)
+        {
           let clock = SenderClock(
             publisher: ends.clock(of: tracks.encodings[source].source), origin: settings.timeOrigin, now: now)
           if let pair = clock.pair(of: &tracks.encodings[source].encoding) {
