@@ -114,7 +114,7 @@ private func names(_ count: Int, _ separator: String) -> String {
   }
 
   @Test func aConnectionServesSeveralRequests() async throws {
-    let server = try startEcho(routes: routes)
+    let server = try startEcho(routes: routes) { $0.handshakeSeconds = 60 }
     defer { server.stop() }
     let raw = try RawConnection(port: server.port)
     for n in 0..<5 {
