@@ -65,7 +65,7 @@ ifdef PYTEST
 	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' $(PYTEST)
 else
 	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' -m 'not alone' --numprocesses 2 --dist loadfile
-	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' -m alone
+	@scripts/alone-tests
 	@$(MAKE) --no-print-directory stacks-test
 endif
 

@@ -19,7 +19,7 @@ from figures import ALLOWANCE, GAUGES, Look, judge, settled  # noqa: E402
 from soak import begin  # noqa: E402
 from town import Town  # noqa: E402
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.waits]
 
 EMPTY = Look({"socket": 7, "/tmp/roost.db": 1}, 6, 20 << 20, dict.fromkeys(GAUGES, 0.0))
 
