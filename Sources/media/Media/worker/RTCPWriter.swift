@@ -123,7 +123,7 @@ struct RTCPWriter {
   mutating func appendSenderReport(
     _ pair: (ntp: UInt64, rtp: UInt32), of consumer: inout Consumer, named canonicalName: [UInt8]
   ) {
-    guard let layer = consumer.currentLayer,
+    guard consumer.packetsSent > 0, let layer = consumer.currentLayer,
       let timestamp = consumer.outgoingTimestamp(of: pair.rtp, layer: layer)
     else { return }
     consumer.countReport()

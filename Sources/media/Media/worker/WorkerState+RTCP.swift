@@ -172,9 +172,7 @@ extension WorkerState {
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {
-        if forwarder.consumers[route.consumer].consumer.packetsSent > 0,
-          let source = forwarder.source(of: route.consumer, tracks)
-        {
+        if let source = forwarder.source(of: route.consumer, tracks) {
           let clock = SenderClock(
             publisher: ends.clock(of: tracks.encodings[source].source), origin: settings.timeOrigin, now: now)
           if let pair = clock.pair(of: &tracks.encodings[source].encoding) {
