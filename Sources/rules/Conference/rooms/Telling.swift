@@ -7,7 +7,8 @@ extension Step {
   mutating func tell(
     _ event: Event, in room: RoomKey, of table: RoomTable, except seat: SeatID? = nil
   ) {
-    tell(event, to: table.sessions(in: room, except: seat))
+    // By their numbers: no seat is copied for it.
+    tell(event, to: (table.all[room]?.members ?? []).compactMap { $0 == seat ? nil : table.seats[$0]?.session })
   }
 
   /// Tells the client of a connection that the room protocol has a name for. Others have a front door that tells of them.

@@ -150,11 +150,6 @@ struct RoomTable: Sendable {
   /// The seats of a room in the order of joining.
   func members(of key: RoomKey) -> [Seat] { (all[key]?.members ?? []).compactMap { seats[$0] } }
 
-  /// Whom to tell in a room, in the order of joining: all but one. No seat is copied for it.
-  func sessions(in key: RoomKey, except seat: SeatID? = nil) -> [SessionID] {
-    (all[key]?.members ?? []).compactMap { $0 == seat ? nil : seats[$0]?.session }
-  }
-
   /// All rooms that are not calls', by name.
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
 
