@@ -129,7 +129,9 @@ public final class DoorThread: Sendable {
     }
     let isTaken = sender.wake { [self] in if turn(door) { begin(door) } }
     // The server is stopped.
-    if !isTaken { state.withLock { $0.close() } }
+    if isTaken { return }
+    state.withLock { $0.close() }
+    taken.withLock { $0 = [] }
   }
 
   /// - Returns: whether more waits.
