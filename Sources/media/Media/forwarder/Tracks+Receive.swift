@@ -89,14 +89,15 @@ extension Tracks {
     let way: TakenPacket.Way =
       if descriptor != nil && !payload.isEmpty {
         .described
-      } else if codec.isH264
-        && (!packet.info.units.isEmpty || packet.info.startsKeyframe)
-      { .h264 } else { .plain }
+      } else if codec.isH264 && (!packet.info.units.isEmpty || packet.info.startsKeyframe) {
+        .h264
+      } else {
+        .plain
+      }
     return .new(
       TakenPacket(
         delivery: Delivery(packet: packet, size: bytes.count, encoding: encoding, producer: producer), body: body,
-        way: way,
-        number: unwrapped,
+        way: way, number: unwrapped,
         redundancy: format == .redundant ? UnsafeBufferPointer(rebasing: bytes[view.payload]) : Self.nothing))
   }
 

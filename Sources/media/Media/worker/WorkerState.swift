@@ -57,7 +57,7 @@ public struct WorkerState: ~Copyable {
   var forwarder = Forwarder()
   /// What is on its way out.
   var egress: Egress
-  /// Deadlines of ends.transports.
+  /// Deadlines of transports.
   var deadlines = DeadlineQueue<TransportID>(minimumCapacity: 512)
   var random: SplitMix64
   /// What is counted here and not by the forwarder or the egress.
