@@ -98,7 +98,9 @@ let storeys: [[Target]] = [
       module("Names", ["CLookAlikes", "RoostProtocol"]),
       module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
       module("Calls", ["Basics", "RoostProtocol"]),
-      module("Conference", ["Basics", "Names", "RoostProtocol", "Calls"]),
+      // What sessions, rooms and calls exchange, and what doors and the media side exchange with them: values.
+      module("Members", ["Basics", "Calls", "RoostProtocol"]),
+      module("Conference", ["Basics", "Names", "RoostProtocol", "Calls", "Members"]),
     ]),
   storey(
     "media",
@@ -108,36 +110,36 @@ let storeys: [[Target]] = [
       module("Negotiation", ["Basics", "SDP", "RTP"]),
       // The media half of the conference: what is decided about seats becomes SDP and commands to workers, and the other way round.
       module(
-        "MediaControl", ["Basics", "Conference", "Crypto", "Media", "Negotiation", "RTP", "RoostProtocol"]),
+        "MediaControl", ["Basics", "Conference", "Members", "Crypto", "Media", "Negotiation", "RTP", "RoostProtocol"]),
     ]),
   storey(
     "doors",
     [
       module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
       module(
-        "DoorKit", ["Basics", "RoostProtocol", "Conference", "Tokens", "Logging", "Threads", "WebSockets"]),
+        "DoorKit", ["Basics", "RoostProtocol", "Conference", "Members", "Tokens", "Logging", "Threads", "WebSockets"]),
       module(
         "NativeDoor",
-        ["Basics", "Names", "RoostProtocol", "Conference", "DoorKit", "WebSockets", "Logging", "Threads"]),
+        ["Basics", "Names", "RoostProtocol", "Conference", "Members", "DoorKit", "WebSockets", "Logging", "Threads"]),
       module(
         "Whip",
         [
-          "Basics", "Conference", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
+          "Basics", "Conference", "Members", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
       module(
         "Flashphoner",
         [
-          "Basics", "Conference", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
+          "Basics", "Conference", "Members", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
       module(
-        "Admin", ["Basics", "DoorKit", "Names", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
+        "Admin", ["Basics", "DoorKit", "Names", "RoostProtocol", "Conference", "Members", "WebSockets", "Logging"]),
     ]),
   storey(
     "outside",
     [
-      module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
+      module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Conference", "Members", "CSQLite"]),
       module("Webhooks", ["Basics", "Crypto", "CCurl"]),
     ]),
   storey(
@@ -156,7 +158,8 @@ let storeys: [[Target]] = [
       module(
         "Server",
         [
-          "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
+          "Basics", "RoostProtocol", "Calls", "Conference", "Members", "Storage", "Webhooks", "Configuration",
+          "WebSockets",
           "Logging", "DoorKit", "NativeDoor", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP",
           "Crypto", "Media",
           "MediaControl",
@@ -236,6 +239,7 @@ let package = Package(
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
         "Configuration", "Names", "Tokens", "WebSockets", "Whip", "Flashphoner", "Media", "Forwarding", "Conference",
+        "Members",
         "Admin", "Storage", "Webhooks", "DoorKit", "NativeDoor", "Logging", "TestSupport", "Threads",
       ],
       path: "Fuzz/Targets"),
@@ -272,10 +276,10 @@ let package = Package(
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
     tests("TokensTests", ["Tokens", "Basics", "RoostProtocol"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
-    tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
+    tests("ConferenceTests", ["Conference", "Members", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
     tests("WebhooksTests", ["Webhooks", "Basics", "TestSupport", "TinyHTTP"]),
-    tests("StorageTests", ["Storage", "Calls", "Conference", "RoostProtocol", "Basics", "TestSupport"]),
+    tests("StorageTests", ["Storage", "Calls", "Conference", "Members", "RoostProtocol", "Basics", "TestSupport"]),
     tests("ConfigurationTests", ["Configuration", "Basics", "TestSupport", "Tokens"]),
     tests(
       "RoostCommandTests",
@@ -288,37 +292,47 @@ let package = Package(
     tests("LoggingTests", ["Logging", "Basics"]),
     tests(
       "DoorKitTests",
-      ["DoorKit", "RoostProtocol", "Conference", "Basics", "Logging", "TestSupport", "Threads", "Tokens", "WebSockets"]),
+      [
+        "DoorKit", "RoostProtocol", "Conference", "Members", "Basics", "Logging", "TestSupport", "Threads", "Tokens",
+        "WebSockets",
+      ]),
     tests(
       "NativeDoorTests",
       [
-        "NativeDoor", "DoorKit", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport",
+        "NativeDoor", "DoorKit", "RoostProtocol", "Conference", "Members", "Basics", "WebSockets", "Logging",
+        "TestSupport",
         "Threads", "Tokens",
       ]),
     tests(
       "WhipTests",
-      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "DoorKit", "WebSockets", "TestSupport"]),
+      [
+        "Whip", "Basics", "Conference", "Members", "Logging", "RoostProtocol", "SDP", "DoorKit", "WebSockets",
+        "TestSupport",
+      ]),
     tests(
       "FlashphonerTests",
       [
-        "Flashphoner", "Basics", "Conference", "Names", "RoostProtocol", "DoorKit", "CAllocationCounter",
+        "Flashphoner", "Basics", "Conference", "Members", "Names", "RoostProtocol", "DoorKit", "CAllocationCounter",
         "TestSupport",
       ]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
-    tests("AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Conference", "RoostProtocol", "WebSockets"]),
+    tests(
+      "AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Conference", "Members", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
-    tests("FuzzTests", ["FuzzTargets", "Conference", "Basics", "RoostProtocol"]),
+    tests("FuzzTests", ["FuzzTargets", "Conference", "Members", "Basics", "RoostProtocol"]),
     tests(
       "ServerTests",
       [
-        "Server", "Configuration", "Conference", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol", "Media",
+        "Server", "Configuration", "Conference", "Members", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol",
+        "Media",
         "Basics", "Calls", "Logging", "DoorKit", "NativeDoor", "SDP", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "MediaControlTests",
       [
-        "MediaControl", "MediaPeer", "Basics", "Conference", "Media", "Negotiation", "RTP", "RoostProtocol", "SDP",
+        "MediaControl", "MediaPeer", "Basics", "Conference", "Members", "Media", "Negotiation", "RTP", "RoostProtocol",
+        "SDP",
         "TestSupport",
       ]),
     tests(

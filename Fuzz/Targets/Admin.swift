@@ -3,6 +3,7 @@ import Admin
 import Basics
 import Conference
 import FoundationEssentials
+import Members
 import RoostProtocol
 import WebSockets
 

@@ -1,6 +1,7 @@
 // A conference in virtual time with eight sockets, SDP negotiation that says yes, and a disk that answers when it likes.
 import Basics
 import Conference
+import Members
 import RoostProtocol
 
 final class CoreScene {

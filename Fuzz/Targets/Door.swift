@@ -2,11 +2,12 @@
 // them somebody whose requests are answered.
 import Basics
 import Conference
+import DoorKit
 import Glibc
 import Logging
-import RoostProtocol
-import DoorKit
+import Members
 import NativeDoor
+import RoostProtocol
 import TestSupport
 import Threads
 import WebSockets

@@ -3,6 +3,7 @@
 import Basics
 import Conference
 import Glibc
+import Members
 import RoostProtocol
 import Storage
 

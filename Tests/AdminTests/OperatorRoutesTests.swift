@@ -8,6 +8,7 @@ import WebSockets
 
 @testable import Admin
 @testable import Conference
+@testable import Members
 
 private let here = range("203.0.113.7")
 private let wide = range("2001:db8::/32")

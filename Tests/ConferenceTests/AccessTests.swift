@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct AccessTests {
   /// The reason of a refusal; nil where there was none, or another error.

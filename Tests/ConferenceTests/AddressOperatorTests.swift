@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct AddressOperatorTests {
   private func refusal(_ street: Street, _ address: String, room: String? = nil, until: Int64? = nil) throws -> String?

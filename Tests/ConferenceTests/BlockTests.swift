@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct BlockTests {
   private func block(_ scene: Scene, _ client: Client, _ user: String) -> ErrorObject? {

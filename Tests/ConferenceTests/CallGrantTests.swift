@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct CallGrantTests {
   private static let guest: Rights = [.join, .subscribe, .publishAudio]

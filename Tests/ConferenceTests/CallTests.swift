@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 /// What a call's requests answer, taken apart.
 extension Scene {

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct ClosedMediaTests {
   /// Who only listens and closes that connection is missed at once, and has lost the seat after the grace.

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct EventLogTests {
   @Test(arguments: [true, false]) func largeEventsAreForgottenBeforeTheirTime(areOffers: Bool) {

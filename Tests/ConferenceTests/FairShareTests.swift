@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct FairShareTests {
   /// One moderator, in however many rooms, leaves space for all others.

@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct HostReachTests {
   /// What the next process finds of a group that an earlier one kept.

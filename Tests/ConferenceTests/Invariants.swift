@@ -4,6 +4,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 enum Invariants {
   static func check(_ scene: Scene) {

@@ -7,6 +7,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite(.serialized) struct JoinCostTests {
   /// A room that is filled with people who publish sound, without clients around it.

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct LastNTests {
   /// Five people with camera and sound in a room that sends two cameras. Everybody has accepted all lines.

@@ -4,6 +4,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 /// What the core has told the media side.
 struct Ledger {

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct LengthTests {
   private func presence(_ scene: Scene, _ client: Client, of users: [String]) throws -> [UserPresence] {

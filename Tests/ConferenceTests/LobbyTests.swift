@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct LobbyTests {
   /// Somebody who has to knock anew, and is admitted anew, is the newest of whom it remembers: not the first to be forgotten.

@@ -7,6 +7,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct LogDocumentTests {
   private static let document: String = {

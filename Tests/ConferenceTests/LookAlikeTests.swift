@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct LookAlikeTests {
   private func join(_ scene: Scene, _ client: Client, _ name: String, _ room: String = "demo") -> ErrorCode? {

@@ -7,6 +7,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct ModelTests {
   @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {

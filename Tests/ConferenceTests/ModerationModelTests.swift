@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct ModerationModelTests {
   @Test(arguments: 1...4 as ClosedRange<UInt64>)

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 /// A room with a moderator by grant and two guests.
 struct Assembly {

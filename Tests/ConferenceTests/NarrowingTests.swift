@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct NarrowingTests {
   private let day = TimeDelta.seconds(24 * 3_600)
@@ -219,7 +220,7 @@ import Testing
     #expect(scene.stores.last?.1 == [.narrowing(kept)])
 
     var restored = RestoredState()
-    let old = KeptNarrowing(.init(user: "A", room: "old"), rights: [], at: at - NarrowingTable.time.milliseconds)
+    let old = KeptNarrowing(.init(user: "A", room: "old"), rights: [], at: at - KeptNarrowing.time.milliseconds)
     restored.narrowings = [kept, old]
     let next = self.scene(rules, restored: restored)
     #expect(next.stores.last?.1 == [.forgetNarrowing(old.subject)])
@@ -227,7 +228,7 @@ import Testing
     let anna = next.client("A")
     _ = try next.join(anna).get()
     #expect(chat(anna, next) == .forbidden)
-    next.advance(NarrowingTable.time - .milliseconds(1))
+    next.advance(KeptNarrowing.time - .milliseconds(1))
     #expect(next.operate(.narrowings(of: nil)) == .success(.narrowings([kept], next: nil)))
     #expect(chat(anna, next) == .forbidden)
     next.advance(.milliseconds(1))

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct OperatorTests {
   private func overview(_ scene: Scene) throws -> OperatorOverview {

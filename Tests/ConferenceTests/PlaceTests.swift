@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct PlaceTests {
   private func refusal(_ scene: Scene, _ client: Client) -> String? {

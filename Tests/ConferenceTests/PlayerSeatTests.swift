@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct PlayerSeatTests {
   /// `demo` has three seats; so many players may come in beside them.

@@ -7,6 +7,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 extension Scene {
   func invite(

@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct RefusalLineTests {
   private func lines(_ scene: Scene, _ event: String = "request_refused") -> [[String: String]] {

@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct RefusalTests {
   /// Two in a room with a track each, one who is elsewhere, and a call.

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct RenewalRateTests {
   private func scene(_ burst: Int) -> Scene {

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct RevokingTests {
   private func scene(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState()) -> Scene {

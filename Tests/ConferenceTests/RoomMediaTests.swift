@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct RoomMediaTests {
   private func info(_ room: String, _ client: Client, _ scene: Scene) -> RoomInfo? {

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct ScenarioTests {
   // 1. A, B, C in demo; D is refused, and A, B, C hear nothing.

@@ -7,6 +7,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 /// One client: a device of a user with what it has been told.
 final class Client {

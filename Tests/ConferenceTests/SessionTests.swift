@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct SessionTests {
   /// What one may publish depends on the room; hello says the most there is.

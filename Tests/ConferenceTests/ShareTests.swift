@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct ShareTests {
   private static let here: UInt32 = 0xc000_0201

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct SubjectTests {
   private let here = PeerNetwork(SocketAddress(v4: 0xc000_0201, port: 1))

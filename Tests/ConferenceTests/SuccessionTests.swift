@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct SuccessionTests {
   private func scene(sessions: Int) -> Scene {

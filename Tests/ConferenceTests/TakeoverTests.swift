@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct TakeoverTests {
   /// Anna at home, in a full room, with media that was heard when the scene begins.

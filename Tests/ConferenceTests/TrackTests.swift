@@ -4,6 +4,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct TrackTests {
   /// Rules by which somebody may unmute as often as a test needs events.

@@ -7,6 +7,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct VerbatimCallTests {
   private static let written = #"{ "z" : 1.0, "a":[12345678901234567890123, 1e400 ] , "t":"\ud83d" }"#

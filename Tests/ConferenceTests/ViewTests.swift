@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct ViewTests {
   /// Four people in a room; all but the last have a camera. The first has views, which the client has accepted.

@@ -4,6 +4,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct WaitingTests {
   @Test func whoHasASeatDoesNotOnlyWait() {

@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct WakingTests {
   private func scene(stores: Bool = true) -> (Scene, Client) {

@@ -5,6 +5,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 
 @Suite struct WithdrawnGrantTests {
   /// Neither a ban keeps out who has the grant, nor does it hold for them no more when the grant is gone.

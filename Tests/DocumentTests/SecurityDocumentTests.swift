@@ -29,7 +29,7 @@ import Testing
       "callRoomPrefix", "defaultPage",
     ],
     "Calls/CallRules.swift": [],
-    "Conference/Rules.swift": [
+    "Members/Rules.swift": [
       // The row of `videoSeats` is for both.
       "audioSeats",
       // Who is heard and seen; the server keeps nothing for it.

@@ -2,6 +2,7 @@
 import Basics
 import Conference
 import Logging
+import Members
 import RoostProtocol
 import Testing
 import Threads

@@ -2,9 +2,10 @@
 
 import Basics
 import Conference
-import Logging
-import RoostProtocol
 import DoorKit
+import Logging
+import Members
+import RoostProtocol
 import TestSupport
 import Testing
 import WebSockets

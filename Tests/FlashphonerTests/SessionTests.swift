@@ -2,8 +2,9 @@
 
 import Basics
 import Conference
-import RoostProtocol
 import DoorKit
+import Members
+import RoostProtocol
 import TestSupport
 import Testing
 

@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Conference
+@testable import Members
 @testable import MediaControl
 
 /// A director and what it has told its worker. The desk keeps the subscriptions, as the conference does.
@@ -19,9 +20,9 @@ final class Desk {
     workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
     fingerprint: .filled(with: 0x5a),
     publishOptions: PublishOptions(), subscribeOptions: Desk.allAtOnce)
-  private(set) var subscriptions: [SubscriptionID: Conference.Subscription] = [:]
+  private(set) var subscriptions: [SubscriptionID: Members.Subscription] = [:]
   /// What the conference has to hear of what was carried out.
-  private(set) var news: [Conference.Command] = []
+  private(set) var news: [Members.Command] = []
   private var lastRequest: Int64 = 0
 
   /// All lines in the first offer: when they come is tested with the negotiation.
@@ -40,7 +41,7 @@ final class Desk {
   func commands() -> [WorkerCommand] { director.takeCommands().map(\.command) }
 
   func open(_ seat: UInt64, room: UInt64 = 1) {
-    director.openSeat(SeatID(seat), room: Conference.RoomKey(room), participant: ParticipantID(seat))
+    director.openSeat(SeatID(seat), room: Members.RoomKey(room), participant: ParticipantID(seat))
   }
 
   /// Opens a connection beside those that the seat has; whether there is one more now.
@@ -91,7 +92,7 @@ final class Desk {
     _ id: UInt64, seat: UInt64, on connection: MediaConnectionID = .subscribe, track: UInt64,
     _ wish: SubscriptionWish = SubscriptionWish()
   ) -> ErrorObject? {
-    let subscription = Conference.Subscription(
+    let subscription = Members.Subscription(
       id: SubscriptionID(id), seat: SeatID(seat), connection: connection, track: TrackID(track), wish: wish)
     let error = director.subscribe(subscription)
     if error == nil { subscriptions[subscription.id] = subscription }
@@ -99,7 +100,7 @@ final class Desk {
   }
 
   func openView(_ id: UInt64, seat: UInt64) {
-    let view = Conference.Subscription(
+    let view = Members.Subscription(
       id: SubscriptionID(id), seat: SeatID(seat), connection: .subscribe, track: nil, view: ViewState(kind: .video),
       wish: SubscriptionWish())
     if director.subscribe(view) == nil { subscriptions[view.id] = view }
@@ -107,14 +108,14 @@ final class Desk {
 
   func show(_ view: UInt64, _ track: UInt64?) throws {
     let before = try known(SubscriptionID(view))
-    let shown = Conference.Subscription(
+    let shown = Members.Subscription(
       id: before.id, seat: before.seat, connection: before.connection, track: track.map { TrackID($0) },
       view: before.view, wish: before.wish, isAgreed: before.isAgreed)
     subscriptions[shown.id] = shown
     news += director.show(shown)
   }
 
-  private func known(_ id: SubscriptionID) throws -> Conference.Subscription { try #require(subscriptions[id]) }
+  private func known(_ id: SubscriptionID) throws -> Members.Subscription { try #require(subscriptions[id]) }
 
   /// Who receives a track.
   func subscribers(of track: TrackID) -> [SubscriptionID] {
@@ -197,7 +198,7 @@ final class Desk {
   }
 }
 
-extension Conference.Subscription {
+extension Members.Subscription {
   /// The same with another track or wish, or as one that the client has accepted.
   fileprivate func with(track: TrackID? = nil, wish: SubscriptionWish? = nil, isAgreed: Bool? = nil) -> Self {
     Self(

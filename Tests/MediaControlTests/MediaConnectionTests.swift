@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Conference
+@testable import Members
 @testable import MediaControl
 
 @Suite struct MediaConnectionTests {

@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Conference
+@testable import Members
 @testable import MediaControl
 
 @Suite struct MediaDirectorTests {
@@ -51,12 +52,12 @@ import Testing
       workers: [address, address, address], fingerprint: .filled(with: 0x5a),
       publishOptions: PublishOptions())
     func worker(of seat: UInt64, in room: UInt64) -> Int? {
-      director.openSeat(SeatID(seat), room: Conference.RoomKey(room), participant: ParticipantID(seat))
+      director.openSeat(SeatID(seat), room: Members.RoomKey(room), participant: ParticipantID(seat))
       return director.takeCommands().first?.worker
     }
     #expect((1...4).map { worker(of: $0, in: $0) } == [0, 1, 2, 0])
     director.placement.setOverloaded(true, worker: 1)
-    #expect(director.placement.mediaLoad == MediaLoad(fullRooms: [Conference.RoomKey(2)]))
+    #expect(director.placement.mediaLoad == MediaLoad(fullRooms: [Members.RoomKey(2)]))
     #expect((5...6).map { worker(of: $0, in: $0) } == [2, 0])
     #expect(worker(of: 7, in: 2) == 1, "a room stays where it is")
     for worker in [0, 2] { director.placement.setOverloaded(true, worker: worker) }
@@ -73,7 +74,7 @@ import Testing
       workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])], fingerprint: .filled(with: 0x5a),
       publishOptions: PublishOptions())
     desk.open(1)
-    desk.director.openSeat(SeatID(2), room: Conference.RoomKey(1), participant: ParticipantID(2), capabilities)
+    desk.director.openSeat(SeatID(2), room: Members.RoomKey(1), participant: ParticipantID(2), capabilities)
     var anna = Browser()
     anna.audio("0")
     anna.video("1")
@@ -137,7 +138,7 @@ import Testing
     let desk = Desk(seats: 1)
     var sound = SoundRules()
     sound.maxBitsPerSecond = 256_000
-    desk.director.openSeat(SeatID(3), room: Conference.RoomKey(1), participant: ParticipantID(3), sound: sound)
+    desk.director.openSeat(SeatID(3), room: Members.RoomKey(1), participant: ParticipantID(3), sound: sound)
     var music = Browser()
     music.audio("0")
     try desk.publish(3, music.offer, ["0": .audio], first: 11)

@@ -3,12 +3,13 @@
 import Testing
 
 @testable import Conference
+@testable import Members
 @testable import MediaControl
 
 @Suite struct RoomPlacementTests {
-  private let hall = Conference.RoomKey(1)
-  private let den = Conference.RoomKey(2)
-  private let attic = Conference.RoomKey(3)
+  private let hall = Members.RoomKey(1)
+  private let den = Members.RoomKey(2)
+  private let attic = Members.RoomKey(3)
 
   /// A worker whose people have gone is the emptiest again, however many there were.
   @Test func whoLeavesIsNoLoadAnyMore() {
@@ -21,9 +22,9 @@ import Testing
     placement.leave(attic, worker: 0)
     placement.leave(hall, worker: 0)
     // Nobody is left on the first, two on the second: two rooms go to the first before it is even.
-    for number in 10..<12 as Range<UInt64> { #expect(placement.place(Conference.RoomKey(number)) == 0) }
+    for number in 10..<12 as Range<UInt64> { #expect(placement.place(Members.RoomKey(number)) == 0) }
     placement.leave(den, worker: 1)
-    #expect(placement.place(Conference.RoomKey(12)) == 1)
+    #expect(placement.place(Members.RoomKey(12)) == 1)
   }
 
   /// A room stays where it is for as long as somebody is in it, and is nowhere after that.

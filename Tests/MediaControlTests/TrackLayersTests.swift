@@ -6,6 +6,7 @@ import RoostProtocol
 import Testing
 
 @testable import Conference
+@testable import Members
 @testable import MediaControl
 
 @Suite struct TrackLayersTests {

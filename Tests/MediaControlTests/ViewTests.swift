@@ -9,6 +9,7 @@ import SDP
 import Testing
 
 @testable import Conference
+@testable import Members
 @testable import MediaControl
 
 @Suite struct ViewTests {

@@ -8,6 +8,7 @@ import Threads
 import WebSockets
 
 @testable import Conference
+@testable import Members
 @testable import Logging
 @testable import DoorKit
 @testable import NativeDoor

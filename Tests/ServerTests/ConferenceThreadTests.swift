@@ -14,6 +14,7 @@ import Testing
 import Threads
 
 @testable import Conference
+@testable import Members
 @testable import Server
 
 /// A running conference with one worker, and what has left it.

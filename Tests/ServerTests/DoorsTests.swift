@@ -2,10 +2,11 @@
 
 import Basics
 import Conference
-import Logging
-import RoostProtocol
 import DoorKit
+import Logging
+import Members
 import NativeDoor
+import RoostProtocol
 import TestSupport
 import Testing
 import WebSockets

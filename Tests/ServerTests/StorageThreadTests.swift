@@ -4,6 +4,7 @@ import Basics
 import Conference
 import Foundation
 import Logging
+import Members
 import RoostProtocol
 import TestSupport
 import Testing

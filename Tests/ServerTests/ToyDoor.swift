@@ -4,6 +4,7 @@
 import Basics
 import Conference
 import DoorKit
+import Members
 import RoostProtocol
 import SDP
 import Threads

@@ -7,6 +7,7 @@ import DoorKit
 import Foundation
 import FoundationNetworking
 import Logging
+import Members
 import RoostProtocol
 import TestSupport
 import Testing

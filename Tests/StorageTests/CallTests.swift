@@ -2,6 +2,7 @@
 
 import Calls
 import Conference
+import Members
 import RoostProtocol
 import Testing
 

@@ -2,6 +2,7 @@
 
 import Basics
 import Conference
+import Members
 import RoostProtocol
 import Testing
 

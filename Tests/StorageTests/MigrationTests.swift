@@ -4,6 +4,7 @@ import Basics
 import Calls
 import Conference
 import Foundation
+import Members
 import RoostProtocol
 import Testing
 

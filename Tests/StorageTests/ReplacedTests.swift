@@ -2,6 +2,7 @@
 
 import Conference
 import Foundation
+import Members
 import TestSupport
 import Testing
 

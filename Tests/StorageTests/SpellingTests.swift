@@ -3,6 +3,7 @@
 import Basics
 import Calls
 import Conference
+import Members
 import RoostProtocol
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@
 import Basics
 import Conference
 import Logging
+import Members
 import TestSupport
 import Testing
 import WebSockets

@@ -20,6 +20,7 @@
 import Basics
 import Conference
 import FoundationEssentials
+import Members
 import Names
 import RoostProtocol
 import WebSockets

@@ -2,6 +2,7 @@
 import Basics
 import Conference
 import Logging
+import Members
 
 /// Writes what happens at a door, within the bounds of lines about strangers (`ConnectionLines`) and about those who have a session
 /// (`SessionLines`).

@@ -5,6 +5,7 @@
 //   once a second ─────────────▶  └───────┘          └─▶ keepHouse
 import Basics
 import Conference
+import Members
 import Threads
 import WebSockets
 

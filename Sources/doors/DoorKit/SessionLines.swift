@@ -2,6 +2,7 @@
 import Basics
 import Conference
 import Logging
+import Members
 import Threads
 
 /// Writes such lines, so many of each user and of each network, whatever door they come by. What was left out is counted, and a line tells

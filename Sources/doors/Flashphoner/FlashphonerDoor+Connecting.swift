@@ -2,9 +2,10 @@
 import Basics
 import Conference
 import Crypto
-import Logging
-import RoostProtocol
 import DoorKit
+import Logging
+import Members
+import RoostProtocol
 import Threads
 import WebSockets
 

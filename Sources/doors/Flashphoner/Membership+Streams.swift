@@ -2,6 +2,7 @@
 //
 //   publish, play ──▶ asked ──answer──▶ setRemoteSDP ──media up──▶ PUBLISHING, PLAYING ──▶ UNPUBLISHED, STOPPED, FAILED
 import Conference
+import Members
 import RoostProtocol
 
 extension Membership {

@@ -5,6 +5,7 @@
 //   greeting ──hello──▶ (looking ──room.info──▶) joining ──room.join──▶ live ──▶ over
 //       └─────────────── refused: one message, and the end ────────────────▶
 import Conference
+import Members
 import RoostProtocol
 
 /// What is to be done for a membership.

@@ -1,6 +1,7 @@
 // A client's frames through a session without a server: what the fuzzer runs.
 import Basics
 import Conference
+import Members
 import RoostProtocol
 
 /// Plays frames to the session of a client that has been let in, whose every second wish the core refuses. How many messages it was

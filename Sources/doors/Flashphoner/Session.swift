@@ -4,6 +4,7 @@
 //                            ├─ rooms: a membership each
 //                            └─ streams without a room: a membership each
 import Conference
+import Members
 import RoostProtocol
 
 /// What is to be done for a client. Numbers name its memberships.

@@ -1,8 +1,9 @@
 // What the door keeps: sockets with the sessions of their clients, whose each membership is, and what is left of sockets that broke.
 import Basics
 import Conference
-import RoostProtocol
 import DoorKit
+import Members
+import RoostProtocol
 import Threads
 import WebSockets
 

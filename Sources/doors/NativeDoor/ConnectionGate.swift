@@ -2,6 +2,7 @@
 import Basics
 import Conference
 import DoorKit
+import Members
 import RoostProtocol
 
 /// Judges each message of a connection. Each input returns what to do about it.

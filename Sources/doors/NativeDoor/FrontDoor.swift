@@ -7,6 +7,7 @@ import Basics
 import Conference
 import DoorKit
 import Logging
+import Members
 import Names
 import RoostProtocol
 import Threads

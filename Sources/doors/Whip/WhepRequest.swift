@@ -3,8 +3,9 @@
 import Basics
 import Conference
 import Crypto
-import Logging
 import DoorKit
+import Logging
+import Members
 import RoostProtocol
 import WebSockets
 

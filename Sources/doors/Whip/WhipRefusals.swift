@@ -2,8 +2,9 @@
 // ordinary. The reason is the one in the answer's body.
 import Basics
 import Conference
-import Logging
 import DoorKit
+import Logging
+import Members
 
 extension WhipDoor {
   /// Leaves a line about a refusal, of the door `whip` or `whep`: a warning where it is about SDP.

@@ -2,10 +2,11 @@
 import Basics
 import Conference
 import Crypto
+import DoorKit
 import Logging
+import Members
 import Names
 import RoostProtocol
-import DoorKit
 import WebSockets
 
 /// Words of WHIP's HTTP.

@@ -3,13 +3,14 @@
 import Basics
 import Conference
 import Media
+import Members
 import Negotiation
 import RTP
 import RoostProtocol
 
 /// The media of one seat.
 struct DirectedSeat {
-  let room: Conference.RoomKey
+  let room: Members.RoomKey
   let participant: ParticipantID
   /// What its room says of sound.
   let sound: SoundRules
@@ -34,7 +35,7 @@ struct DirectedTrack {
   var codecs: [CodecProfile] { parameters.payloads.map(\.codec) }
 }
 
-extension Conference.Subscription {
+extension Members.Subscription {
   /// The connection that it is sent on.
   var connectionKey: ConnectionKey { ConnectionKey(seat: seat, id: connection) }
 

@@ -3,6 +3,7 @@
 import Basics
 import Conference
 import Media
+import Members
 import Negotiation
 
 /// Names a media connection among those of all seats.
@@ -23,7 +24,7 @@ struct Directions: OptionSet, Sendable {
 /// A peer connection: one transport on the seat's worker, and an SDP session for each direction.
 struct MediaConnection {
   let key: ConnectionKey
-  let room: Conference.RoomKey
+  let room: Members.RoomKey
   let worker: Int
   /// Replaced when the client makes a new DTLS association.
   var transport: TransportKey

@@ -2,6 +2,7 @@
 
 import Conference
 import Media
+import Members
 import Negotiation
 import RTP
 import RoostProtocol

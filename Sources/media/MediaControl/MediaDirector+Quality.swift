@@ -3,6 +3,7 @@
 import Basics
 import Conference
 import Media
+import Members
 
 extension MediaDirector {
   /// What was measured of some rooms, one report a seat.

@@ -2,13 +2,14 @@
 
 import Conference
 import Media
+import Members
 import Negotiation
 import RTP
 import RoostProtocol
 
 extension MediaDirector {
   /// Adds a track to what a seat receives; returns why that cannot be.
-  mutating func subscribe(_ subscription: Conference.Subscription) -> ErrorObject? {
+  mutating func subscribe(_ subscription: Members.Subscription) -> ErrorObject? {
     let connection = subscription.connectionKey
     guard let wanted = wanted(subscription), connections[connection]?.subscribe != nil else {
       return ErrorObject(.trackNotFound)
@@ -23,7 +24,7 @@ extension MediaDirector {
   }
 
   /// What a line is to carry. That of a view takes whatever publishers may send, and is in step with nobody's sound.
-  private func wanted(_ subscription: Conference.Subscription) -> Negotiation.Subscription? {
+  private func wanted(_ subscription: Members.Subscription) -> Negotiation.Subscription? {
     let id = subscription.id
     if let view = subscription.view {
       // A client that offers is shown one stream (WHEP): its sound and its pictures are to be in step.
@@ -40,7 +41,7 @@ extension MediaDirector {
   }
 
   /// Sends a track on the line that the client has accepted for it. What the conference has to hear of it.
-  mutating func start(_ subscription: Conference.Subscription) -> [Command] {
+  mutating func start(_ subscription: Members.Subscription) -> [Command] {
     guard let connection = connections[subscription.connectionKey],
       let parameters = connection.subscribe?.parameters(of: subscription.id.rawValue)
     else { return [] }
@@ -56,7 +57,7 @@ extension MediaDirector {
   }
 
   /// Lets a view show its track, or nothing. One that is not accepted yet starts with what it shows then.
-  mutating func show(_ view: Conference.Subscription) -> [Command] {
+  mutating func show(_ view: Members.Subscription) -> [Command] {
     guard view.isAgreed, let connection = connections[view.connectionKey],
       let parameters = connection.subscribe?.parameters(of: view.id.rawValue)
     else { return [] }
@@ -70,12 +71,12 @@ extension MediaDirector {
   }
 
   /// Whether the client has taken the codec that a view's track comes in: the first of its publisher's answer.
-  private func canShow(_ view: Conference.Subscription, _ parameters: SendParameters) -> Bool {
+  private func canShow(_ view: Members.Subscription, _ parameters: SendParameters) -> Bool {
     guard view.view != nil, let codec = view.track.flatMap({ tracks[$0]?.codecs.first }) else { return true }
     return parameters.payloads.contains { $0.codec == codec }
   }
 
-  mutating func unsubscribe(_ subscription: Conference.Subscription) {
+  mutating func unsubscribe(_ subscription: Members.Subscription) {
     guard let connection = connections[subscription.connectionKey] else { return }
     connections[connection.key]?.subscribe?.remove(subscription.id.rawValue)
     if subscription.isAgreed { send(.removeConsumer(subscription.consumer), to: connection.worker) }
@@ -83,7 +84,7 @@ extension MediaDirector {
   }
 
   /// Tells the worker what a subscriber wishes for now. One that is not accepted yet starts with its wish.
-  mutating func update(_ subscription: Conference.Subscription, before: SubscriptionWish) {
+  mutating func update(_ subscription: Members.Subscription, before: SubscriptionWish) {
     guard subscription.isAgreed, let connection = connections[subscription.connectionKey] else { return }
     let wish = subscription.wish
     if mustAim(wish, before, of: subscription.track) {
@@ -124,7 +125,7 @@ extension MediaDirector {
   private static let sizes = 16
 
   /// A subscriber's line lists what the publisher may send.
-  mutating func offerCodecs(_ subscription: Conference.Subscription) {
+  mutating func offerCodecs(_ subscription: Members.Subscription) {
     guard let track = subscription.track.flatMap({ tracks[$0] }) else { return }
     connections[subscription.connectionKey]?.subscribe?.setCodecs(
       track.codecs, opus: track.parameters.opus, of: subscription.id.rawValue)
@@ -133,7 +134,7 @@ extension MediaDirector {
 
   /// Lets two subscriptions on one connection carry each other's track; refused when a line was taken without the codec that is
   /// to come on it.
-  mutating func swap(_ a: Conference.Subscription, _ b: Conference.Subscription) -> Result<Void, ErrorObject> {
+  mutating func swap(_ a: Members.Subscription, _ b: Members.Subscription) -> Result<Void, ErrorObject> {
     guard let connection = connections[a.connectionKey] else { return .failure(ErrorObject(.notSubscribed)) }
     do throws(NegotiationError) {
       try connections[connection.key]?.subscribe?.swap(a.id.rawValue, b.id.rawValue)
@@ -149,7 +150,7 @@ extension MediaDirector {
   }
 
   /// The wish stays with the subscription, and means a layer and a rank of its new track.
-  private mutating func aim(_ one: Conference.Subscription, at track: TrackID?, on connection: MediaConnection) {
+  private mutating func aim(_ one: Members.Subscription, at track: TrackID?, on connection: MediaConnection) {
     send(.setLayer(one.consumer, layer(one.wish, of: track)), to: connection.worker)
     let rank = rank(one.wish, of: track)
     if rank != self.rank(one.wish, of: one.track) { send(.setPriority(one.consumer, rank), to: connection.worker) }

@@ -11,6 +11,7 @@ import Basics
 import Conference
 import Crypto
 import Media
+import Members
 import Negotiation
 import RTP
 import RoostProtocol
@@ -142,7 +143,7 @@ public struct MediaDirector: Sendable {
 
   /// Opens a seat with the two connections of the room protocol.
   mutating func openSeat(
-    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID,
+    _ id: SeatID, room: Members.RoomKey, participant: ParticipantID,
     sound: SoundRules = SoundRules(),
     _ capabilities: Set<ClientCapability> = []
   ) {

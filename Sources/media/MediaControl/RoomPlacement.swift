@@ -1,10 +1,11 @@
 // Which worker a room lives on, and where newcomers cannot be taken.
 
 import Conference
+import Members
 
 /// The workers' share of rooms and seats.
 struct RoomPlacement {
-  private var rooms: [Conference.RoomKey: (worker: Int, seats: Int)] = [:]
+  private var rooms: [Members.RoomKey: (worker: Int, seats: Int)] = [:]
   /// Seats on each worker.
   private var load: [Int]
   private var overloaded: Set<Int> = []
@@ -13,7 +14,7 @@ struct RoomPlacement {
   init(workers: Int) { load = Array(repeating: 0, count: workers) }
 
   /// A room lives on one worker: its first seat goes where the fewest seats are, on a worker that is not overloaded.
-  mutating func place(_ room: Conference.RoomKey) -> Int {
+  mutating func place(_ room: Members.RoomKey) -> Int {
     let able = load.indices.filter { !overloaded.contains($0) }
     let worker = rooms[room]?.worker ?? (able.min { load[$0] < load[$1] } ?? 0)
     rooms[room] = (worker, (rooms[room]?.seats ?? 0) + 1)
@@ -22,7 +23,7 @@ struct RoomPlacement {
   }
 
   /// A seat that was placed is gone.
-  mutating func leave(_ room: Conference.RoomKey, worker: Int) {
+  mutating func leave(_ room: Members.RoomKey, worker: Int) {
     load[worker] -= 1
     rooms[room]?.seats -= 1
     if rooms[room]?.seats == 0 { rooms[room] = nil }

@@ -3,6 +3,7 @@
 
 import Conference
 import Media
+import Members
 import RoostProtocol
 
 extension MediaDirector {
@@ -33,7 +34,7 @@ extension MediaDirector {
     case .activeSpeakers(let room, let speakers):
       // Each participant once: who has several tracks is told by the loudest.
       .activeSpeakers(
-        Conference.RoomKey(room.value),
+        Members.RoomKey(room.value),
         speakers.compactMap { speaker in
           tracks[TrackID(speaker.producer)].map { SpeakerLevel(seat: $0.seat, level: Int(speaker.level)) }
         })

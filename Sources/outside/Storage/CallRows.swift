@@ -3,6 +3,7 @@
 import Basics
 import Calls
 import Conference
+import Members
 import RoostProtocol
 
 /// What is read back of calls at most: what the conference keeps in memory.

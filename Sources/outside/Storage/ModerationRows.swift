@@ -3,6 +3,7 @@
 
 import Basics
 import Conference
+import Members
 import RoostProtocol
 
 /// What is read back at most: what the conference keeps in memory, and more rooms than it has.

@@ -7,6 +7,7 @@
 import Calls
 import Conference
 import FoundationEssentials
+import Members
 import Names
 
 /// What the operator should know of what the storage did by itself.

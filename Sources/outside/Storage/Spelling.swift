@@ -4,6 +4,7 @@
 
 import Calls
 import Conference
+import Members
 import Names
 import RoostProtocol
 

@@ -3,6 +3,7 @@
 
 import Conference
 import FoundationEssentials
+import Members
 import RoostProtocol
 
 extension StoredMessage {

@@ -7,12 +7,13 @@
 
 import Basics
 import Conference
+import DoorKit
 import Logging
 import Media
 import MediaControl
 import MediaWorker
+import Members
 import RoostProtocol
-import DoorKit
 import Threads
 
 /// What the conference thread is told.

@@ -6,6 +6,7 @@ import Conference
 import Configuration
 import DoorKit
 import Flashphoner
+import Members
 import NativeDoor
 import WebSockets
 import Whip

@@ -5,12 +5,13 @@ import Calls
 import Conference
 import Configuration
 import Crypto
+import DoorKit
 import Flashphoner
 import Logging
+import Members
 import Negotiation
 import RTP
 import RoostProtocol
-import DoorKit
 import WebSockets
 import Whip
 

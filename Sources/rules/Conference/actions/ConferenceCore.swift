@@ -8,6 +8,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 /// The conference: rules and state, without I/O. Who may do what, and what a request or a loss leads to, is decided here; each

@@ -2,6 +2,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 extension SessionTable {

@@ -3,25 +3,8 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
-
-/// Users and how many they have blocked, as operators see them.
-public struct BlockCounts: Encodable, Hashable, Sendable {
-  /// One user who has blocked somebody.
-  public struct User: Encodable, Hashable, Sendable {
-    /// Who.
-    public var user: String
-    /// How many others.
-    public var blocks: Int
-  }
-
-  /// Blocks of all users.
-  public var count: Int
-  /// As many as there may be.
-  public var limit: Int
-  /// Those with the most first.
-  public var users: [User]
-}
 
 /// Blocks in the conference.
 enum Blocks {

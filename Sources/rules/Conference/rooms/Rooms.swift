@@ -3,6 +3,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 /// All of rooms: who is in them, who is kept out, and what may still be asked there.

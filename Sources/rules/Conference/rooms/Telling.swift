@@ -1,5 +1,6 @@
 // How rooms tell people: everybody in a room, or one of what has become of their media.
 
+import Members
 import RoostProtocol
 
 extension Step {

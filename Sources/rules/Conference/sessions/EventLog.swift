@@ -1,5 +1,6 @@
 // What a session was told lately, for a resume to repeat.
 
+import Members
 import RoostProtocol
 
 /// The last events of a session.

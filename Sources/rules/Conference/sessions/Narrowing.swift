@@ -5,66 +5,8 @@
 //                                    └──▶ record file
 
 import Basics
+import Members
 import RoostProtocol
-
-/// What is left of the grants in a user's tokens.
-public struct KeptNarrowing: Hashable, Sendable {
-  /// Whom it is about, and where.
-  public struct Subject: Hashable, Sendable {
-    /// The user.
-    public var user: String
-    /// In which room; nil: everywhere.
-    public var room: String?
-
-    /// A user, everywhere or in a room.
-    public init(user: String, room: String?) { (self.user, self.room) = (user, room) }
-  }
-
-  /// Whom it is about, and where.
-  public var subject: Subject
-  /// What is left to them where their token gives it.
-  public var rights: Rights
-  /// When it was said, in milliseconds since 1970 UTC.
-  public var at: Int64
-
-  /// What an operator has left.
-  public init(_ subject: Subject, rights: Rights, at: Int64) {
-    (self.subject, self.rights, self.at) = (subject, rights, at)
-  }
-
-  /// When no token can be good any more that it is about, in milliseconds since 1970 UTC.
-  public var until: Int64 { at.saturating(adding: NarrowingTable.time) }
-
-  /// Whether it is about this token. One that was made later is the issuer's word, and counts more; clocks may be a minute apart. One that
-  /// does not say when it was made is taken for an old one for a day.
-  func holds(for identity: Identity, at now: Now) -> Bool {
-    guard identity.isVerified else { return false }
-    if let issuedAt = identity.issuedAt { return issuedAt <= at.saturating(adding: NarrowingTable.skew) }
-    return now.wallMilliseconds < at.saturating(adding: NarrowingTable.undatedTime)
-  }
-}
-
-extension KeptNarrowing: Encodable {
-  private enum Key: CodingKey { case user, room, grants, at, until }
-
-  /// `{"user": "anna", "room": "demo", "grants": ["join"], "at": 1795250000000, "until": …}`.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(subject.user, forKey: .user)
-    try container.encodeIfPresent(subject.room, forKey: .room)
-    try container.encode(rights.grants.map(\.rawValue), forKey: .grants)
-    try container.encode(at, forKey: .at)
-    try container.encode(until, forKey: .until)
-  }
-}
-
-extension Int64 {
-  /// What stands in a file may be any number.
-  fileprivate func saturating(adding time: TimeDelta) -> Int64 {
-    let (sum, isOver) = addingReportingOverflow(time.milliseconds)
-    return isOver ? .max : sum
-  }
-}
 
 /// All of them, as long as a token may be shown that they are about.
 struct NarrowingTable: Sendable {
@@ -72,13 +14,6 @@ struct NarrowingTable: Sendable {
   static let most = 10_000
   /// How many one user has at most: each of their sessions looks at all of them.
   static let mostOfUser = 100
-  /// How far clocks may be apart.
-  static let skew = TimeDelta.seconds(60)
-  /// How long a token counts as an old one that does not say when it was made. None is good for longer than that from now.
-  static let undatedTime = TimeDelta.seconds(24 * 3_600)
-  /// How long any token can be good that is an old one: made a minute ahead, for a day, and believed for a minute more.
-  static let time = undatedTime + skew + skew
-
   /// One of them has ended: for tokens without a date, or altogether.
   private struct End: Hashable {
     let subject: KeptNarrowing.Subject
@@ -129,7 +64,7 @@ struct NarrowingTable: Sendable {
   private mutating func keep(_ narrowing: KeptNarrowing, at now: Now) {
     let subject = narrowing.subject
     if users[subject.user, default: [:]].updateValue(narrowing, forKey: subject) == nil { count += 1 }
-    for (time, isForgotten) in [(Self.undatedTime, false), (Self.time, true)] {
+    for (time, isForgotten) in [(KeptNarrowing.undatedTime, false), (KeptNarrowing.time, true)] {
       let end = min(narrowing.at.saturating(adding: time), now.wallMilliseconds.saturating(adding: time))
       let left = TimeDelta.milliseconds(Int(max(end - now.wallMilliseconds, 0)))
       ends.set(End(subject: subject, isForgotten: isForgotten), at: now.instant + left)

@@ -2,6 +2,7 @@
 // a user of its own: here they are one.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// The budgets of users and of networks, and what requests take from them.

@@ -3,6 +3,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 extension Now {

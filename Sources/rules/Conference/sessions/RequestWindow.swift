@@ -1,6 +1,7 @@
 // The last requests of a session with their outcomes, so that one that comes twice has one effect (docs/protocol.md,
 // envelope). Bounded in number and in bytes.
 
+import Members
 import RoostProtocol
 
 /// What a session remembers of its requests. An id belongs to one request, its method and params, for as long as it is known.

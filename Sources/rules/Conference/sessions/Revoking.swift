@@ -5,25 +5,8 @@
 //                            └──▶ doors, which refuse it before the core hears of it
 
 import Basics
+import Members
 import RoostProtocol
-
-/// A token that was taken back, by its name.
-public struct KeptRevocation: Hashable, Sendable {
-  /// `jti` of the token.
-  public var tokenID: String
-  /// When no such token can be good any more, in milliseconds since 1970 UTC: then it is forgotten.
-  public var until: Int64
-
-  /// A token that was taken back.
-  public init(tokenID: String, until: Int64) { (self.tokenID, self.until) = (tokenID, until) }
-}
-
-extension KeptRevocation: Encodable {
-  private enum CodingKeys: String, CodingKey {
-    case tokenID = "jti"
-    case until
-  }
-}
 
 /// All of them.
 struct RevocationTable: Sendable {

@@ -1,6 +1,7 @@
 // A session: one device of one user, from hello to bye. It survives its connections, and keeps what a resume needs.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// One device of one user.
@@ -19,7 +20,7 @@ struct Session: Sendable {
   /// The session of the same device that this one replaced, and that had a leg in a call then.
   var predecessor: SessionID?
   /// Where it has its one seat, as rooms have said.
-  var place: Place?
+  var place: MemberPlace?
   /// Its events.
   var log: EventLog
   /// Its requests.
@@ -52,12 +53,6 @@ struct Session: Sendable {
     var isTakenForWaiting = false
   }
 
-  /// A seat, and the name of its room.
-  struct Place: Sendable {
-    let seat: SeatID
-    let room: String
-  }
-
   /// A session of the identity that said hello, as it was proved.
   init(
     _ id: SessionID, _ identity: Identity, _ params: HelloParams, on connection: ConnectionID,
@@ -79,18 +74,6 @@ struct Session: Sendable {
     offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
     showRate = TokenBucket(perSecond: rules.showsPerSecond, burst: rules.showBurst, now: now.instant)
   }
-}
-
-/// What somebody may do, and what their client knows of it.
-struct Grants: Sendable {
-  /// Whose they are, and what they may do: what their token gives, less what operators have taken from them everywhere.
-  var identity: Identity
-  /// What their token gives.
-  var granted: Rights
-  /// What operators have left of their rights in single rooms.
-  var roomRights: [String: Rights] = [:]
-  /// What their client takes for its grants where it is now; nil where it may be wrong.
-  var told: Rights?
 }
 
 extension Session {

@@ -3,6 +3,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 /// The sessions there are.
@@ -219,7 +220,7 @@ struct SessionTable: Sendable {
   // MARK: - Seats
 
   /// A session has a seat.
-  private mutating func assign(_ place: Session.Place, to id: SessionID) {
+  private mutating func assign(_ place: MemberPlace, to id: SessionID) {
     all[id]?.place = place
     if all[id]?.grants.roomRights.isEmpty == false { misinformed.insert(id) }
     waiting.cancel(id)

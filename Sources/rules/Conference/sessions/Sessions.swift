@@ -1,6 +1,7 @@
 // Sessions: hello, resume, bye, and what becomes of one whose socket is gone (docs/protocol.md, sessions).
 
 import Basics
+import Members
 import RoostProtocol
 
 /// All of sessions: those there are, and what operators have taken back from those who come.

@@ -2,41 +2,8 @@
 // and go, so that nothing is ever looked for among all.
 
 import Basics
+import Members
 import RoostProtocol
-
-/// Whose something is where shares are counted.
-struct ShareHolder: Hashable, Sendable {
-  /// The user; nil where nobody has proved the name: one costs nothing then, and the network alone counts.
-  var user: String?
-  /// From where they said hello; nil where that is not known.
-  var network: PeerNetwork?
-
-  /// Nobody.
-  init() {}
-
-  init(_ identity: Identity) {
-    user = identity.isVerified ? identity.user : nil
-    network = identity.network
-  }
-}
-
-/// How many of each there are; what is counted down to nothing is forgotten.
-struct Tally<Key: Hashable & Sendable>: Sendable {
-  private var counts: [Key: Int] = [:]
-
-  subscript(_ key: Key) -> Int { counts[key] ?? 0 }
-
-  /// The only key there is; nil where there are several, or none.
-  var only: Key? { counts.count == 1 ? counts.first?.key : nil }
-  /// How many keys there are.
-  var keys: Int { counts.count }
-
-  /// One more, or one less.
-  mutating func count(_ key: Key, _ change: Int) {
-    let count = self[key] + change
-    counts[key] = count > 0 ? count : nil
-  }
-}
 
 /// How many sessions each has. One that was superseded counts for nobody: its place is its successor's.
 struct SessionShares: Sendable {
@@ -163,32 +130,6 @@ enum Shares {
     }
     if let network = holder.network, rooms.table.shares.count(of: network) - freed >= rooms.rules.maxRoomsPerNetwork {
       throw .share(.roomsPerAddress, rooms.rules.maxRoomsPerNetwork, wait: rooms.rules.resumeGrace.milliseconds)
-    }
-  }
-}
-
-/// Bounds of shares by their keys in rooms.yaml.
-enum Share: String {
-  case sessionsPerUser = "sessions_per_user"
-  case sessionsPerAddress = "sessions_per_address"
-  case roomsPerUser = "rooms_per_user"
-  case roomsPerAddress = "rooms_per_address"
-
-  fileprivate var words: String {
-    switch self {
-    case .sessionsPerUser: "You have as many sessions as one user may"
-    case .sessionsPerAddress: "Your address has as many sessions as one address may"
-    case .roomsPerUser: "You hold as many rooms open alone as one user may"
-    case .roomsPerAddress: "Your address holds as many rooms open alone as one address may"
-    }
-  }
-}
-
-extension ErrorObject {
-  /// A share is used up.
-  fileprivate static func share(_ share: Share, _ limit: Int, wait milliseconds: Int64? = nil) -> ErrorObject {
-    ErrorObject(.overloaded, "\(share.words): \(limit).") {
-      ($0.reason, $0.limit, $0.retryAfterMs) = (share.rawValue, limit, milliseconds.map { max($0, 1) })
     }
   }
 }

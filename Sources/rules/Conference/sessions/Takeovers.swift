@@ -5,6 +5,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 /// Requests that wait until it is known for how long the media of a seat are silent.

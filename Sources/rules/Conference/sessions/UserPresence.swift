@@ -1,6 +1,7 @@
 // Who is there: users and their devices.
 
 import Calls
+import Members
 import RoostProtocol
 
 extension SessionTable {

@@ -2,6 +2,7 @@
 // line of such a session is lost unseen for a minute, so doors may ask rarely whether it is there.
 
 import Basics
+import Members
 import RoostProtocol
 
 extension ConferenceCore {

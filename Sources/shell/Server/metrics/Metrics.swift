@@ -3,10 +3,11 @@
 import Admin
 import Calls
 import Conference
+import DoorKit
 import Forwarding
 import Media
+import Members
 import RoostProtocol
-import DoorKit
 import WebSockets
 
 extension MetricsCollector {

@@ -3,12 +3,13 @@
 
 import Admin
 import Conference
+import DoorKit
 import Forwarding
 import Logging
 import Media
 import MediaWorker
+import Members
 import RoostProtocol
-import DoorKit
 import Threads
 import WebSockets
 

@@ -5,6 +5,7 @@ import Calls
 import Conference
 import Configuration
 import Logging
+import Members
 import Storage
 import Threads
 

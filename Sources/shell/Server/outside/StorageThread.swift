@@ -6,6 +6,7 @@
 import Basics
 import Conference
 import Logging
+import Members
 import RoostProtocol
 import Storage
 import Threads

@@ -3,6 +3,7 @@
 
 import Calls
 import Conference
+import Members
 import Storage
 
 /// Changes that wait for a disk that is full. Pure.

@@ -2,89 +2,8 @@
 // a rule may change, and whether there is space, is decided where it is served.
 
 import Basics
+import Members
 import RoostProtocol
-
-extension Rights {
-  /// - Throws: 1005 where the right is missing; `reason` says what it was wanted for.
-  fileprivate func check(_ right: Rights, _ reason: String) throws(ErrorObject) {
-    guard contains(right) else {
-      throw ErrorObject(.forbidden, "You do not have the right to do this.") { $0.reason = reason }
-    }
-  }
-}
-
-extension MemberFacts {
-  /// What one may do in a room, or would: operators may have left less there than elsewhere.
-  func rights(in room: String) -> Rights { identity.rights.intersection(roomRights[room] ?? identity.rights) }
-
-  /// Whether one may join rooms, this one among them: calls' rooms are entered through their calls.
-  /// - Throws: 1005.
-  func checkJoin(_ room: String) throws(ErrorObject) {
-    try rights(in: room).check(.join, "join")
-    try Access.checkNamed(room)
-    guard mayBeIn(room) else {
-      throw ErrorObject(.forbidden, "Your token is not good for this room.") { $0.reason = "room" }
-    }
-  }
-
-  /// Whether one may have a seat in a room that is no call's.
-  func mayBeIn(_ room: String) -> Bool {
-    rights(in: room).contains(.join) && identity.rooms?.contains(room) ?? true
-  }
-
-  /// Whether that is so of all rooms.
-  var mayBeInAll: Bool { identity.rights.contains(.join) && identity.rooms == nil && roomRights.isEmpty }
-
-  /// Whether one moderates a room that is no call's by one's grant.
-  func mayModerate(_ room: String) -> Bool {
-    rights(in: room).contains(.moderate) && !CallRoom.isName(room) && mayBeIn(room)
-  }
-
-  /// Whether one moderates group calls by one's grant: a token for some rooms has no part in calls.
-  var mayModerateCalls: Bool { identity.rights.contains(.moderate) && identity.rooms == nil }
-
-  /// Whether one may ask who can be called: oneself always, others by the right to call or invite them.
-  /// - Throws: 1005.
-  func checkQuery(_ users: [String]) throws(ErrorObject) {
-    if users.allSatisfy({ $0 == user }) || identity.rights.contains(.invite) { return }
-    try identity.rights.check(.call, "call")
-  }
-
-  /// - Throws: 2002 where there are as many people in a room already as one's token allows.
-  func checkCap(inRoom occupied: Int) throws(ErrorObject) {
-    guard let cap = identity.cap, occupied >= cap else { return }
-    throw .limit(.roomFull, limit: cap, count: occupied)
-  }
-
-  /// - Throws: 3014 where a call would begin with more people than one's token allows.
-  func checkCap(calling others: [String]) throws(ErrorObject) {
-    let count = Set(others).subtracting([user]).count + 1
-    guard let cap = identity.cap, count > cap else { return }
-    throw .limit(.tooManyInvitees, limit: cap, count: count)
-  }
-
-  /// - Throws: 3013 where so many more would be too many people in a call for one's token.
-  func checkCap(_ call: Call?, adding others: [String]) throws(ErrorObject) {
-    guard let cap = identity.cap, let call else { return }
-    let joined = Set(call.members.filter(\.isThere).map(\.user)).union([user])
-    let ringing = Set(call.members.filter(\.isBeingRung).map(\.user)).subtracting(joined)
-    guard joined.union(ringing).union(others).count > cap else { return }
-    throw ErrorObject(.callFull) {
-      $0.limit = cap
-      $0.joined = joined.count
-      $0.ringing = ringing.count
-    }
-  }
-
-  /// - Throws: 1005 without the right to start and join calls.
-  func checkCall() throws(ErrorObject) { try identity.rights.check(.call, "call") }
-
-  /// - Throws: 1005 without the right to invite others.
-  func checkInvite() throws(ErrorObject) { try identity.rights.check(.invite, "invite") }
-}
-
-extension Rooms {
-}
 
 extension Rooms {
   /// Whether a seat may publish tracks of these kinds, with what was announced of them: by its user's rights, and where only so
@@ -114,24 +33,6 @@ extension PublishedTrack {
   /// - Throws: 1005 for somebody else's track.
   func checkOwner(_ seat: Seat) throws(ErrorObject) {
     guard self.seat == seat.id else { throw ErrorObject(.forbidden, "This track is somebody else's.") }
-  }
-}
-
-extension Member {
-  /// Whether they are in the call.
-  var isThere: Bool { ([.joined, .connecting, .reconnecting] as [MemberState]).contains(state) }
-  /// Whether they are rung, or are about to be.
-  var isBeingRung: Bool { ([.inviting, .ringing, .busyRinging] as [MemberState]).contains(state) }
-}
-
-extension Rights {
-  /// What publishing a track needs. The sound of a screen needs both: with one of them gone it would be a microphone by another name,
-  /// or a screen that goes on.
-  static func toPublish(_ kind: TrackKind, _ source: TrackSource?) -> Rights {
-    switch kind {
-    case .audio: source == .screenAudio ? [.publishAudio, .publishScreen] : .publishAudio
-    case .video: source == .screen ? .publishScreen : .publishVideo
-    }
   }
 }
 
@@ -242,11 +143,5 @@ enum Access {
     guard CallRoom.isName(room) else { return }
     guard let seat = table.currentSeat(of: session), let own = table[seat.room], own.name == room, own.host != nil
     else { throw ErrorObject(.forbidden) }
-  }
-
-  /// Rooms of calls are not to be looked at or entered by name.
-  /// - Throws: 1005.
-  static func checkNamed(_ room: String) throws(ErrorObject) {
-    guard !CallRoom.isName(room) else { throw ErrorObject(.forbidden) }
   }
 }

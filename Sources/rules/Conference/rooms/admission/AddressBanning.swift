@@ -4,6 +4,7 @@
 //   operator ─── an address or a network ──────┴─▶ AddressBanTable ──▶ join: 2009
 
 import Basics
+import Members
 import RoostProtocol
 
 extension ConferenceRules {

@@ -2,55 +2,8 @@
 // each of these bans ends, and is forgotten when it does, on disk too (docs/decisions/0017-roles-and-moderation.md).
 
 import Basics
+import Members
 import RoostProtocol
-
-/// One ban of an address as it is kept.
-public struct KeptAddressBan: Hashable, Sendable {
-  /// What it is about: of one subject there is one ban.
-  public struct Subject: Hashable, Sendable {
-    /// Where; nil: in all rooms that are no calls'.
-    public var room: String?
-    /// An address, or a network of them. Of IPv6 no more than 64 bits.
-    public var address: AddressRange
-    /// Who was banned with the address; nil: nobody, an operator named the address.
-    public var user: String?
-
-    /// A subject.
-    public init(room: String?, address: AddressRange, user: String?) {
-      (self.room, self.address, self.user) = (room, address, user)
-    }
-  }
-
-  /// What it is about.
-  public var subject: Subject
-  /// When it ends, milliseconds since 1970 UTC.
-  public var until: Int64
-  /// The moderator who wanted it; nil: an operator.
-  public var by: String?
-
-  /// A ban.
-  public init(_ subject: Subject, until: Int64, by: String?) {
-    (self.subject, self.until, self.by) = (subject, until, by)
-  }
-
-  /// Whether it is over.
-  func isOver(at wallMilliseconds: Int64) -> Bool { until <= wallMilliseconds }
-}
-
-extension KeptAddressBan: Encodable {
-  private enum Key: CodingKey { case address, by, room, until, user }
-
-  /// As operators see it: `{"address": "203.0.113.7", "by": "anna", "room": "demo", "until": 1795254604185, "user": "carl"}`. Without
-  /// `room` it is of all rooms, without `by` and `user` an operator's.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(subject.address.description, forKey: .address)
-    try container.encodeIfPresent(by, forKey: .by)
-    try container.encodeIfPresent(subject.room, forKey: .room)
-    try container.encode(until, forKey: .until)
-    try container.encodeIfPresent(subject.user, forKey: .user)
-  }
-}
 
 /// All bans of addresses.
 struct AddressBanTable: Sendable {

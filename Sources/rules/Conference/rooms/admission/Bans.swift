@@ -1,27 +1,8 @@
 // Who is kept out of which room, and until when. A ban is about a user, whatever device or door they come by. It outlives
 // the room, which may be gone and made anew meanwhile, and the process (`Storing.swift`).
 
+import Members
 import RoostProtocol
-
-/// One ban as it is kept.
-public struct KeptBan: Codable, Hashable, Sendable {
-  /// Where.
-  public var room: String
-  /// Who.
-  public var user: String
-  /// When it ends, milliseconds since 1970 UTC; nil: not by itself.
-  public var until: Int64?
-  /// The user who wanted it.
-  public var by: String
-
-  /// A ban.
-  public init(room: String, user: String, until: Int64?, by: String) {
-    (self.room, self.user, self.until, self.by) = (room, user, until, by)
-  }
-
-  /// Whether it is over.
-  func isOver(at wallMilliseconds: Int64) -> Bool { until.map { $0 <= wallMilliseconds } ?? false }
-}
 
 /// All bans.
 struct BanTable: Sendable {

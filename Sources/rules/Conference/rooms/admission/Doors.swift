@@ -2,47 +2,15 @@
 // beyond the process where there is a disk.
 
 import Basics
+import Members
 import RoostProtocol
 
-/// A room's door as it is kept.
-public struct KeptDoor: Codable, Hashable, Sendable {
-  /// What keeps people out.
-  public enum Bar: String, Encodable, Hashable, Sendable {
-    /// Nobody more is let in: a moderator's word, or an operator's.
-    case lock
-    /// Who comes waits.
-    case lobby
-  }
-
-  /// Which room.
-  public var room: String
-  /// Whether an operator lets nobody more in.
-  public var isLockedByOperator: Bool
-  /// What moderators have made of it.
-  public var door: Door
-  /// Whether moderators alone may write.
-  public var isChatDisabled: Bool
-
-  /// A door.
-  public init(room: String, isLockedByOperator: Bool, door: Door, isChatDisabled: Bool) {
-    (self.room, self.isLockedByOperator) = (room, isLockedByOperator)
-    (self.door, self.isChatDisabled) = (door, isChatDisabled)
-  }
-
+extension KeptDoor {
   fileprivate init(_ room: Room) {
     self.init(
       room: room.name, isLockedByOperator: room.isLocked, door: room.moderation.door,
       isChatDisabled: room.moderation.isChatDisabled)
   }
-
-  /// What keeps people out.
-  var bars: [Bar] { (isLockedByOperator || door == .locked ? [.lock] : []) + (door == .lobby ? [.lobby] : []) }
-
-  /// The same with the door open to all.
-  var opened: KeptDoor { KeptDoor(room: room, isLockedByOperator: false, door: .open, isChatDisabled: isChatDisabled) }
-
-  /// Whether there is nothing to keep.
-  var isUsual: Bool { !isLockedByOperator && door == .open && !isChatDisabled }
 }
 
 /// Bans, locks and lobbies at work.

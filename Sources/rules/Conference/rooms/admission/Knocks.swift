@@ -1,6 +1,7 @@
 // How often somebody may knock, whatever sessions they begin for it: each knock is told to every moderator of a room.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// Who has knocked lately.

@@ -1,5 +1,6 @@
 // Chat: to all or to some of a room, in one order for everybody, with as much history as the room keeps.
 
+import Members
 import RoostProtocol
 
 /// What was said in a room.

@@ -1,6 +1,7 @@
 // How fast somebody may write, or raise a hand: each message is told to everybody in a room.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// Who has written lately. Counted by user: one may have any number of sessions.

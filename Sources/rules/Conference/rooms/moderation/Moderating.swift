@@ -2,6 +2,7 @@
 // changes; the reply goes out before its effects on whoever asked.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// Serves `room.moderate` and `room.raiseHand`.

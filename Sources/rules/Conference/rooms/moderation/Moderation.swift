@@ -1,17 +1,8 @@
 // What moderators have made of a room: its door, who has which role, who may not unmute, who waits. Nothing is decided here;
 // `Moderating.swift` does that. Everything is bounded, as names come from outside.
 
+import Members
 import RoostProtocol
-
-/// Who is let in.
-public enum Door: String, Codable, Sendable {
-  /// Whoever may join.
-  case open
-  /// Whom a moderator admits.
-  case lobby
-  /// Nobody more.
-  case locked
-}
 
 /// What moderators have made of one room.
 struct Moderation: Sendable {

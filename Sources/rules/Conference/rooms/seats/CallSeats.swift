@@ -3,6 +3,7 @@
 
 import Basics
 import Calls
+import Members
 import RoostProtocol
 
 /// What somebody who takes a seat in a call says of it, as `room.join` does for a named room.

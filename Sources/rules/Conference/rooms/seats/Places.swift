@@ -2,6 +2,7 @@
 // room, and they need not wait for others to give it up; else to who came first. Who reloads a page finds their place again.
 
 import Basics
+import Members
 import Names
 import RoostProtocol
 

@@ -1,6 +1,7 @@
 // What is said of a seat once more: others read each change, as they read a message of the chat. So it needs the same rights, and counts as one.
 
 import Basics
+import Members
 import RoostProtocol
 
 enum Renewals {

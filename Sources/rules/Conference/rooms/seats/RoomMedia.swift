@@ -1,6 +1,7 @@
 // Whether a room carries video. Its kind says so, or who comes first and may publish; a moderator or an operator may change it while the meeting
 // lasts, and video that runs ends where there shall be none.
 
+import Members
 import RoostProtocol
 
 extension MemberFacts {

@@ -2,6 +2,7 @@
 // its session's.
 
 import Basics
+import Members
 import Names
 import RoostProtocol
 
@@ -165,7 +166,7 @@ struct RoomTable: Sendable {
   /// What one who is not in a room may know of it.
   /// - Throws: 1005 for a call's room, 2001 where there is none of this name.
   func info(_ params: RoomParams, _ media: TrackTable) throws(ErrorObject) -> RoomInfo {
-    try Access.checkNamed(params.room)
+    try CallRoom.checkNamed(params.room)
     guard let key = keys[params.room], let room = all[key] else { throw ErrorObject(.roomNotFound) }
     var info = room.info
     info.publishers = members(of: key).count { !media[$0.id].tracks.isEmpty }

@@ -1,6 +1,7 @@
 // What a seat can do, and names: those of people in a room, and those of the rooms of calls.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// Why a media connection is over.
@@ -39,19 +40,5 @@ extension MemberFacts {
   /// Whether it takes no seat in a room.
   func isPlayer(in room: RoomKey, _ table: RoomTable) -> Bool {
     table[room].map { identity.isPlayer(in: $0.rules) } ?? false
-  }
-}
-
-/// A call's room is hidden and named `call:<callId>`.
-enum CallRoom {
-  /// Whether this is the name of a call's room.
-  static func isName(_ room: String) -> Bool { room.begins(with: ProtocolLimits.callRoomPrefix) }
-
-  /// The name of the room of a call.
-  static func name(_ callId: String) -> String { ProtocolLimits.callRoomPrefix + callId }
-
-  /// The call whose room has this name.
-  static func callId(_ room: String) -> String {
-    String(decoding: room.utf8.dropFirst(ProtocolLimits.callRoomPrefix.utf8.count), as: UTF8.self)
   }
 }

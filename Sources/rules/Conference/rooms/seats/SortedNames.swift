@@ -1,5 +1,7 @@
 // Names in order, for lists that are read page by page.
 
+import Members
+
 /// A set of names that is kept in order: a page costs what is on it, however many names there are.
 struct SortedNames: Sendable {
   /// All of them.

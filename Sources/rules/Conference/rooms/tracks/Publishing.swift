@@ -2,6 +2,7 @@
 // kept here; nothing is changed before it has said yes.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// A publish offer that is being negotiated.

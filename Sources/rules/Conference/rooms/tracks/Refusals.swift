@@ -1,6 +1,7 @@
 // What a client has described of its media and the server cannot use. Operators read why, in the words that the client is told.
 
 import Basics
+import Members
 import RoostProtocol
 
 extension Step {

@@ -1,6 +1,7 @@
 // What a seat receives: its subscriptions, and the offers and answers of its subscribe connection. Answers and swaps that
 // SDP negotiation works on are kept here; nothing is changed before it has said yes.
 
+import Members
 import RoostProtocol
 
 /// A subscribe answer that is being negotiated.

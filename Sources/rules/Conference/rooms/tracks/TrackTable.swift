@@ -2,6 +2,7 @@
 // subscription in its seat's by its track.
 
 import Basics
+import Members
 import RoostProtocol
 
 /// One published track.
@@ -18,50 +19,6 @@ struct PublishedTrack: Sendable {
   fileprivate(set) var wire: Track
   /// The simulcast layers that its publisher was asked for last; nil while that is all of them from the beginning.
   fileprivate(set) var askedFor: [Int]?
-}
-
-/// What is special about a view.
-public struct ViewState: Hashable, Sendable {
-  /// What it carries.
-  public let kind: TrackKind
-  /// It shows whoever speaks.
-  public fileprivate(set) var follows = false
-  /// The client has been told what it shows.
-  public fileprivate(set) var isTold = true
-  /// Tracks of the room in codecs that its client has not.
-  fileprivate(set) var unshowable: Set<TrackID> = []
-
-  init(kind: TrackKind) { self.kind = kind }
-}
-
-/// One track as one seat receives it, or a view, which shows one track after the other. It is kept in the conference alone; effects carry a copy of it as it is then.
-public struct Subscription: Hashable, Sendable {
-  /// Its number.
-  public let id: SubscriptionID
-  /// Who receives.
-  public let seat: SeatID
-  /// On which media connection of the seat.
-  public let connection: MediaConnectionID
-  /// What is received; nil for a view that shows nothing.
-  public fileprivate(set) var track: TrackID?
-  /// nil for a subscription to one track.
-  public fileprivate(set) var view: ViewState?
-  /// How the subscriber wants it.
-  public fileprivate(set) var wish: SubscriptionWish
-  /// Whether the client has accepted a line for it, so that a worker serves it.
-  public fileprivate(set) var isAgreed = false
-  /// Whether the worker sends nothing of it for now, because the receiver's line does not carry it.
-  public fileprivate(set) var isHeldBack = false
-  /// What is missing of its track; nil while something comes, or nothing is expected.
-  public fileprivate(set) var missing: SubscriptionStep?
-
-  /// Says before it is kept whether the room leaves it out.
-  mutating func leaveOut(_ isLeftOut: Bool) { wish.isLeftOut = isLeftOut }
-
-  /// Why nothing of it is sent for now, where that is not its receiver's wish.
-  var pauseReason: SubscriptionReason? {
-    wish.isLeftOut ? .lastN : isHeldBack ? .bandwidth : missing == nil ? nil : .noMedia
-  }
 }
 
 /// What one seat publishes and receives.

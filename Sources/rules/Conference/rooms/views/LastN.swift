@@ -3,6 +3,7 @@
 //
 //   people speak, publish, go ─▶ the first N + 1 of the room ─▶ whose place has changed ─▶ their receivers' wishes
 
+import Members
 import RoostProtocol
 
 /// The rule of a room's loudest. Views are none of its business, nor is what a receiver asked for by a priority, nor a shared screen.

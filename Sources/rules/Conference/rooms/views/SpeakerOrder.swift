@@ -1,6 +1,7 @@
 // Who has spoken in a room, the last first. Views follow it, so it changes seldom: a cough, or two who speak at once, change nothing.
 
 import Basics
+import Members
 
 /// The order in which people of one room have spoken.
 struct SpeakerOrder: Sendable {

@@ -4,6 +4,7 @@
 //   people speak, come, go, publish ──────────────────┴▶ show ─▶ MediaEffect.show ─▶ the first picture ─▶ view.changed
 
 import Basics
+import Members
 import RoostProtocol
 
 /// The rules of views. What there is of them is kept in `TrackTable`.

@@ -157,6 +157,10 @@ public struct CommittedTrack: Hashable, Sendable {
   public var kind: TrackKind
   /// Whether it is a shared screen.
   public var isScreen = false
+
+  package init(mid: String, track: TrackID, kind: TrackKind, isScreen: Bool = false) {
+    (self.mid, self.track, self.kind, self.isScreen) = (mid, track, kind, isScreen)
+  }
 }
 
 /// What a subscriber wishes for.
@@ -274,4 +278,8 @@ public struct ConferenceGauges: Hashable, Sendable {
   public var levels: [QualityLevel: Int] = [.good: 0, .fair: 0, .poor: 0]
   /// What looks at seats' media have found so far.
   public var quality = QualityFigures()
+
+  package init(rooms: Int = 0, participants: Int = 0, sessions: Int = 0) {
+    (self.rooms, self.participants, self.sessions) = (rooms, participants, sessions)
+  }
 }

@@ -14,5 +14,5 @@ public struct MediaLoad: Hashable, Sendable {
   }
 
   /// Whether somebody may sit down in `room`; nil stands for a room that is yet to be made.
-  func admits(to room: RoomKey?) -> Bool { !isFull && !(room.map(fullRooms.contains) ?? false) }
+  package func admits(to room: RoomKey?) -> Bool { !isFull && !(room.map(fullRooms.contains) ?? false) }
 }

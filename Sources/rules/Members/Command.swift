@@ -6,8 +6,10 @@ import RoostProtocol
 
 /// Names a request until its reply goes out, wherever its session is connected by then.
 public struct RequestKey: Hashable, Sendable {
-  let session: SessionID
-  let id: RequestID
+  package let session: SessionID
+  package let id: RequestID
+
+  package init(session: SessionID, id: RequestID) { (self.session, self.id) = (session, id) }
 }
 
 /// Who waits until it is known for how long a seat's media are silent.

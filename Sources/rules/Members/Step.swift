@@ -8,19 +8,21 @@ import Calls
 import RoostProtocol
 
 /// What was given last to something new.
-struct Numbers: Sendable {
+package struct Numbers: Sendable {
   /// To a session, a room, a seat, a track, a message.
-  var last: UInt64 = 0
+  package var last: UInt64 = 0
   /// To a change that goes to the disk.
-  var lastTicket: UInt64 = 0
+  package var lastTicket: UInt64 = 0
+
+  package init() {}
 }
 
 /// The time of a step, and what has come of it so far.
-struct Step {
+package struct Step {
   /// When it is made; the same for all of it.
-  let now: Now
+  package let now: Now
   /// Whose doing it is; nil for an operator's, and while it is not known.
-  var subject: LineSubject?
+  package var subject: LineSubject?
   /// Whether it is an operator's: what they do to somebody is not that one's doing.
   private let isOperators: Bool
   /// What has come of it, in the order in which it is to be carried out.
@@ -31,99 +33,101 @@ struct Step {
   /// From where the operator's wish came that it carries out.
   private let peer: String?
   /// What is given to what is new.
-  private(set) var numbers: Numbers
+  package private(set) var numbers: Numbers
   /// Whether there is a disk that records go to.
   private let keepsRecords: Bool
 
   /// A step that begins now, where `numbers` are given.
-  init(at now: Now, by subject: LineSubject? = nil, after numbers: Numbers, keepsRecords: Bool) {
+  package init(at now: Now, by subject: LineSubject? = nil, after numbers: Numbers, keepsRecords: Bool) {
     (self.now, self.subject, isOperators, peer) = (now, subject, false, nil)
     (self.numbers, self.keepsRecords) = (numbers, keepsRecords)
   }
 
   /// A step that an operator wants, from `peer`: its lines are nobody's share, and say from where.
-  init(at now: Now, byOperatorAt peer: String?, after numbers: Numbers, keepsRecords: Bool) {
+  package init(at now: Now, byOperatorAt peer: String?, after numbers: Numbers, keepsRecords: Bool) {
     (self.now, subject, isOperators, self.peer) = (now, nil, true, peer)
     (self.numbers, self.keepsRecords) = (numbers, keepsRecords)
   }
 
   /// A number for something new; never used again.
-  mutating func makeNumber() -> UInt64 {
+  package mutating func makeNumber() -> UInt64 {
     numbers.last += 1
     return numbers.last
   }
 
   /// Gives no number up to this one any more.
-  mutating func skipNumbers(to number: UInt64) { numbers.last = max(numbers.last, number) }
+  package mutating func skipNumbers(to number: UInt64) { numbers.last = max(numbers.last, number) }
 
   /// A name for what goes to the disk next.
-  mutating func makeTicket() -> StoreTicket {
+  package mutating func makeTicket() -> StoreTicket {
     numbers.lastTicket += 1
     return StoreTicket(numbers.lastTicket)
   }
 
   /// Sends changes to the disk, where there is one; nobody waits for them.
-  mutating func keep(_ changes: [StoreChange]) {
+  package mutating func keep(_ changes: [StoreChange]) {
     if keepsRecords, !changes.isEmpty { add(.write(makeTicket(), changes)) }
   }
 
   /// Adds one output behind all others.
-  mutating func add(_ effect: Effect) {
+  package mutating func add(_ effect: Effect) {
     if unsettled.isEmpty { effects.append(effect) } else { unsettled.append(.effect(effect)) }
   }
 
-  mutating func add(_ effect: ClientEffect) { add(.client(effect)) }
+  package mutating func add(_ effect: ClientEffect) { add(.client(effect)) }
 
-  mutating func add(_ effect: MediaEffect) { add(.media(effect)) }
+  package mutating func add(_ effect: MediaEffect) { add(.media(effect)) }
 
-  mutating func add(_ effect: StoreEffect) { add(.store(effect)) }
+  package mutating func add(_ effect: StoreEffect) { add(.store(effect)) }
 
-  mutating func add(_ effect: OutsideEffect) { add(.outside(effect)) }
+  package mutating func add(_ effect: OutsideEffect) { add(.outside(effect)) }
 
-  mutating func setRevoked(_ id: String, _ isRevoked: Bool) { add(.operation(.setRevoked(id, isRevoked))) }
+  package mutating func setRevoked(_ id: String, _ isRevoked: Bool) { add(.operation(.setRevoked(id, isRevoked))) }
 
-  mutating func count(_ counter: Counter) { add(.operation(.count(counter))) }
+  package mutating func count(_ counter: Counter) { add(.operation(.count(counter))) }
 
   // MARK: - To sessions
 
   /// Tells a session: at once where it is connected, else with its resume.
-  mutating func tell(_ event: Event, to session: SessionID) { unsettled.append(.tell(event, session)) }
+  package mutating func tell(_ event: Event, to session: SessionID) { unsettled.append(.tell(event, session)) }
 
   /// Tells several sessions the same.
-  mutating func tell(_ event: Event, to sessions: [SessionID]) {
+  package mutating func tell(_ event: Event, to sessions: [SessionID]) {
     if !sessions.isEmpty { unsettled.append(.tellAll(event, sessions)) }
   }
 
   /// Answers a request, wherever its session is connected. Of a room in the reply the session says at which of its events it stands.
-  mutating func answer(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
+  package mutating func answer(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
     unsettled.append(.answer(key, result))
   }
 
   /// Rooms have given a session a seat.
-  mutating func tellSeated(_ session: SessionID, on seat: SeatID, in room: String) {
-    unsettled.append(.seated(session, Session.Place(seat: seat, room: room)))
+  package mutating func tellSeated(_ session: SessionID, on seat: SeatID, in room: String) {
+    unsettled.append(.seated(session, MemberPlace(seat: seat, room: room)))
   }
 
   /// Rooms have taken a session's seat.
-  mutating func tellUnseated(_ session: SessionID) { unsettled.append(.unseated(session)) }
+  package mutating func tellUnseated(_ session: SessionID) { unsettled.append(.unseated(session)) }
 
   /// Tells the door of a session what has become of one of its streams.
-  mutating func tell(_ change: MediaChange, of stream: MediaConnectionID, to session: SessionID) {
+  package mutating func tell(_ change: MediaChange, of stream: MediaConnectionID, to session: SessionID) {
     unsettled.append(.stream(session, stream, change))
   }
 
   /// Tells every device of a user that may see their list what goes into it.
-  mutating func tell(_ record: UserRecord, isStored: Bool) { unsettled.append(.record(record, isStored: isStored)) }
+  package mutating func tell(_ record: UserRecord, isStored: Bool) {
+    unsettled.append(.record(record, isStored: isStored))
+  }
 
   /// Takes out what sessions have yet to number, and what has come behind it.
-  mutating func takeUnsettled() -> [Output] {
+  package mutating func takeUnsettled() -> [Output] {
     if unsettled.isEmpty { return [] }
     defer { unsettled = [] }
     return unsettled
   }
 
   /// All that has come of it, which sessions have settled.
-  consuming func end() -> [Effect] {
+  package consuming func end() -> [Effect] {
     assert(unsettled.isEmpty, "nobody has settled what sessions are told")
     return effects
   }
@@ -131,7 +135,7 @@ struct Step {
   // MARK: - The log
 
   /// Leaves a line that is somebody's doing where nobody else's is known: time has brought it about.
-  mutating func log(
+  package mutating func log(
     _ event: String, _ fields: KeyValuePairs<String, String>, orOf other: @autoclosure () -> LineSubject?
   ) {
     let known = subject
@@ -140,23 +144,23 @@ struct Step {
     subject = known
   }
 
-  mutating func log(_ event: String, _ fields: KeyValuePairs<String, String>, level: LogEntry.Level = .info) {
+  package mutating func log(_ event: String, _ fields: KeyValuePairs<String, String>, level: LogEntry.Level = .info) {
     log(event, fields.map { ($0.key, $0.value) }, level: level)
   }
 
-  mutating func log(_ event: String, _ fields: [(String, String)], level: LogEntry.Level = .info) {
+  package mutating func log(_ event: String, _ fields: [(String, String)], level: LogEntry.Level = .info) {
     let fields = (fields + (peer.map { [("peer", $0)] } ?? [])).map { LogEntry.Field(name: $0.0, value: $0.1) }
     add(.operation(.log(LogEntry(level: level, event: event, fields: fields, subject: subject))))
   }
 
   /// One output that has its place among the others.
-  enum Output {
+  package enum Output {
     /// One that needs nobody's number.
     case effect(Effect)
     case tell(Event, SessionID)
     case tellAll(Event, [SessionID])
     case answer(RequestKey, Result<Reply, ErrorObject>)
-    case seated(SessionID, Session.Place)
+    case seated(SessionID, MemberPlace)
     case unseated(SessionID)
     case record(UserRecord, isStored: Bool)
     case stream(SessionID, MediaConnectionID, MediaChange)

@@ -9,9 +9,9 @@ public struct ClaimedUser: Hashable, Sendable {
   private let network: PeerNetwork?
 
   /// Somebody of this name who is not there any more.
-  init(named user: String) { (self.user, network) = (user, nil) }
+  package init(named user: String) { (self.user, network) = (user, nil) }
 
-  init(_ identity: Identity) {
+  package init(_ identity: Identity) {
     user = identity.countsAs ?? identity.user
     network = identity.isVerified ? nil : identity.network
   }
@@ -28,7 +28,7 @@ public struct LineSubject: Hashable, Sendable {
   public init(network: PeerNetwork?) { (user, self.network) = (nil, network) }
 
   /// Somebody of this name who is not there any more.
-  init(named user: String) { (self.user, network) = (ClaimedUser(named: user), nil) }
+  package init(named user: String) { (self.user, network) = (ClaimedUser(named: user), nil) }
 
   /// Somebody who has said hello.
   public init(_ identity: Identity) { (user, network) = (ClaimedUser(identity), identity.network) }
@@ -38,7 +38,7 @@ extension KeyedBuckets where Key == ClaimedUser {
   /// Whoever has many connections may ask for no more than so much on all of them together. `weight` is 0 for what is never refused, as it
   /// ends something.
   /// - Throws: 1006 with the time to wait.
-  mutating func take(_ weight: Int, of identity: Identity?, at now: Now) throws(ErrorObject) {
+  package mutating func take(_ weight: Int, of identity: Identity?, at now: Now) throws(ErrorObject) {
     guard weight > 0, let identity else { return }
     if let wait = take(ClaimedUser(identity), weight, at: now.instant) { throw .tooOften("asking", wait) }
   }

@@ -163,7 +163,7 @@ public struct ConferenceRules: Hashable, Sendable {
   public init() {}
 
   /// Tracks that one participant may publish in the room that takes most.
-  var mostTracks: Int {
+  package var mostTracks: Int {
     var kinds = Array(rooms.values)
     if case .create(let unknown) = unknownRooms { kinds += [unknown] + [streamRooms].compactMap(\.self) }
     return kinds.map(\.tracksPerParticipant).max() ?? 0

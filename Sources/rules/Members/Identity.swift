@@ -67,7 +67,7 @@ public struct Identity: Hashable, Sendable {
 
 extension Identity {
   /// From where they said so; nil where that is anybody's guess.
-  var knownNetwork: PeerNetwork? { hasAddress ? network : nil }
+  package var knownNetwork: PeerNetwork? { hasAddress ? network : nil }
 }
 
 /// What a user may do; each right is asked for in `Access.swift`.

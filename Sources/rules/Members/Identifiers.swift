@@ -146,7 +146,7 @@ public struct SubscriptionID: Hashable, Comparable, Sendable, CustomStringConver
 }
 
 /// `prefix` and a decimal number as the core itself writes it.
-func wireNumber(_ text: String, prefix: Character) -> UInt64? {
+package func wireNumber(_ text: String, prefix: Character) -> UInt64? {
   guard text.first == prefix, text.utf8.count <= 21 else { return nil }
   let digits = text.dropFirst()
   guard let number = UInt64(digits), String(number) == digits else { return nil }

@@ -2,12 +2,12 @@
 // has to be compared in constant time.
 
 /// What a client must show to resume a session or to take its place.
-struct ResumeToken: Hashable, Sendable {
-  let session: SessionID
+package struct ResumeToken: Hashable, Sendable {
+  package let session: SessionID
   private let secret: [UInt8]
 
   /// A new token for a session.
-  init(session: SessionID, random: inout some RandomNumberGenerator) {
+  package init(session: SessionID, random: inout some RandomNumberGenerator) {
     self.session = session
     secret = (0..<4).flatMap { _ in
       let word = random.next()
@@ -16,7 +16,7 @@ struct ResumeToken: Hashable, Sendable {
   }
 
   /// Reads what a client shows; nil when it cannot be a token.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: ".", maxSplits: 1)
     guard parts.count == 2, let number = wireNumber(String(parts[0]), prefix: "r"), let secret = Self.bytes(parts[1])
     else { return nil }
@@ -25,13 +25,13 @@ struct ResumeToken: Hashable, Sendable {
   }
 
   /// The token as clients see it.
-  var text: String {
+  package var text: String {
     let digits = secret.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
     return "r\(session.rawValue)." + digits.joined()
   }
 
   /// Whether both are the same, in a time that does not tell where they differ.
-  static func == (a: ResumeToken, b: ResumeToken) -> Bool {
+  package static func == (a: ResumeToken, b: ResumeToken) -> Bool {
     guard a.session == b.session, a.secret.count == b.secret.count else { return false }
     var difference: UInt8 = 0
     for index in a.secret.indices { difference |= a.secret[index] ^ b.secret[index] }
@@ -54,28 +54,4 @@ struct ResumeToken: Hashable, Sendable {
     }
     return bytes
   }
-}
-
-/// The last sessions that were replaced, so that their resume is told so (1008) rather than that it expired.
-struct ReplacedSessions: Sendable {
-  /// Raising it makes 1008 truthful for longer, at about 100 bytes each.
-  static let capacity = 1024
-  private var tokens: [SessionID: ResumeToken] = [:]
-  private var order: [SessionID] = []
-  private var oldest = 0
-
-  /// Remembers a session, in place of the oldest when there are too many.
-  mutating func insert(_ token: ResumeToken) {
-    tokens[token.session] = token
-    if order.count < Self.capacity {
-      order.append(token.session)
-    } else {
-      tokens[order[oldest]] = nil
-      order[oldest] = token.session
-      oldest = (oldest + 1) % Self.capacity
-    }
-  }
-
-  /// Whether this is the token of a session that was replaced.
-  func contains(_ token: ResumeToken) -> Bool { tokens[token.session] == token }
 }

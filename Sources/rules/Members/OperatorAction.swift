@@ -1,0 +1,211 @@
+// What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
+// bans, lift blocks, end calls.
+
+import Basics
+import Calls
+import RoostProtocol
+
+/// An operator's wish.
+public enum OperatorAction: Hashable, Sendable {
+  /// Shows rooms and calls, and who is in them.
+  case look
+  /// Puts everybody out of a room.
+  case closeRoom(String)
+  /// Lets nobody more into a room, or lets people in again, whoever has locked it or opened a lobby. Who is in it stays, and may come back from a lost connection.
+  case setLocked(Bool, room: String)
+  /// Lets a room go on with video, or without.
+  case setMedia(MediaClass, room: String)
+  /// Puts a user out of a room.
+  case remove(user: String, room: String)
+  /// Shows who is banned from a room, or from any, and which addresses are. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
+  case bans(room: String?, page: Int = 1)
+  /// Takes a ban back, with the address.
+  case liftBan(user: String, room: String)
+  /// Bans an address or a network from a room, or from all: until then (milliseconds since 1970), or for an hour.
+  case banAddress(AddressRange, room: String?, until: Int64?)
+  /// Bans the address that somebody is in a room from, from that room, as above.
+  case banAddressOf(user: String, room: String, until: Int64?)
+  /// Takes back the bans of exactly this address or network, of a room or all there are.
+  case liftAddress(AddressRange, room: String?)
+  /// Shows how many others each user has blocked, those with the most first; pages as of bans.
+  case blockCounts(page: Int = 1)
+  /// Shows whom a user has blocked.
+  case blocks(of: String)
+  /// Lifts a block of a user, or all of them.
+  case liftBlocks(of: String, blocked: String?)
+  /// Takes a token back by its `jti`, from now on; who came by it goes.
+  case revoke(String)
+  /// Shows which are taken back; pages as of bans.
+  case revoked(page: Int = 1)
+  /// Believes a token again.
+  case liftRevocation(String)
+  /// Leaves a user only these of the grants that their tokens give, until they show a newer token: everywhere, or in a room.
+  case narrow(user: String, to: Rights, room: String?)
+  /// Shows what is left to whom, or to one user; pages as of bans.
+  case narrowings(of: String?, page: Int = 1)
+  /// Gives a user back what their tokens give: in a room, or everywhere and in all rooms.
+  case liftNarrowings(of: String, room: String?)
+  /// Puts a user out of a call, or stops ringing them.
+  case removeFromCall(user: String, call: String)
+  /// Ends a call for everybody.
+  case endCall(String)
+}
+
+/// What has come of an operator's wish; encoded as one JSON object.
+public enum OperatorAnswer: Encodable, Hashable, Sendable {
+  case overview(OperatorOverview)
+  /// How many people were put out.
+  case removed(Int)
+  /// Whether a room is locked now; where it was opened, what that has lifted.
+  case locked(Bool, lifted: [KeptDoor.Bar] = [])
+  /// What a room carries, and how many people it takes then.
+  case media(MediaClass, limit: Int)
+  /// By room and user, and behind them addresses; those that are over are not among them. `next` is the page that follows, where there
+  /// is one.
+  case bans([KeptBan], addresses: [KeptAddressBan] = [], next: Int? = nil)
+  case blockCounts(BlockCounts, next: Int? = nil)
+  /// By whom they are about.
+  case blocks([KeptBlock])
+  /// How many bans, blocks or narrowings were taken back.
+  case lifted(Int)
+  /// Tokens that are taken back, by their names.
+  case revoked([KeptRevocation], next: Int? = nil)
+  /// In how many sessions a user's grants are fewer now.
+  case narrowed(Int)
+  /// What operators have left of users' grants, by user and room.
+  case narrowings([KeptNarrowing], next: Int? = nil)
+  /// The call as it ended.
+  case ended(Call)
+
+  /// Entries of one page: an answer is made and written in one go.
+  public static let pageSize = 1_000
+
+  /// A page of a list, counted from 1, and which one follows.
+  package static func page<Element>(_ number: Int, of all: [Element]) -> (shown: [Element], next: Int?) {
+    let number = min(max(number, 1), 1_000_000)
+    let rest = all.dropFirst((number - 1) * pageSize)
+    return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
+  }
+
+  private enum Key: CodingKey {
+    case removed, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
+  }
+
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
+  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
+  public func encode(to encoder: any Encoder) throws {
+    if case .overview(let overview) = self { return try overview.encode(to: encoder) }
+    if case .blockCounts(let counts, _) = self { try counts.encode(to: encoder) }
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .overview: break
+    case .removed(let count): try container.encode(count, forKey: .removed)
+    case .locked(let isLocked, let lifted):
+      try container.encode(isLocked, forKey: .locked)
+      if !lifted.isEmpty { try container.encode(lifted, forKey: .lifted) }
+    case .media(let media, let limit):
+      try container.encode(media, forKey: .media)
+      try container.encode(limit, forKey: .limit)
+    case .bans(let bans, let addresses, let next):
+      var list = container.nestedUnkeyedContainer(forKey: .bans)
+      for ban in bans { try list.encode(ban) }
+      for ban in addresses { try list.encode(ban) }
+      try container.encodeIfPresent(next, forKey: .next)
+    case .blockCounts(_, let next): try container.encodeIfPresent(next, forKey: .next)
+    case .blocks(let blocks): try container.encode(blocks, forKey: .blocks)
+    case .lifted(let count): try container.encode(count, forKey: .lifted)
+    case .revoked(let tokens, let next):
+      try container.encode(tokens, forKey: .revoked)
+      try container.encodeIfPresent(next, forKey: .next)
+    case .narrowed(let count): try container.encode(count, forKey: .narrowed)
+    case .narrowings(let narrowings, let next):
+      try container.encode(narrowings, forKey: .grants)
+      try container.encodeIfPresent(next, forKey: .next)
+    case .ended(let call): try container.encode(call, forKey: .call)
+    }
+  }
+}
+
+/// What there is, as an operator sees it.
+public struct OperatorOverview: Encodable, Hashable, Sendable {
+  /// One room that is configured or has somebody in it; calls' rooms are none.
+  public struct Room: Encodable, Hashable, Sendable {
+    /// Name of the room.
+    public var room: String
+    /// Its kind, as configured.
+    public var kind: String
+    /// Audio or video.
+    public var media: MediaClass
+    /// Seats.
+    public var limit: Int
+    /// Whether nobody more is let in.
+    public var locked: Bool
+    /// Whether who comes waits to be let in.
+    public var lobby: Bool
+    /// Whether moderators alone may write.
+    public var chatDisabled: Bool
+    /// Who waits in the lobby, the first first.
+    public var waiting: [Waiting]
+    /// Who is in it, in the order of joining.
+    public var participants: [Person]
+
+    package init(
+      room: String, kind: String, media: MediaClass, limit: Int, locked: Bool, lobby: Bool, chatDisabled: Bool,
+      waiting: [Waiting], participants: [Person]
+    ) {
+      (self.room, self.kind, self.media, self.limit) = (room, kind, media, limit)
+      (self.locked, self.lobby, self.chatDisabled) = (locked, lobby, chatDisabled)
+      (self.waiting, self.participants) = (waiting, participants)
+    }
+  }
+
+  /// Somebody in a room.
+  public struct Person: Encodable, Hashable, Sendable {
+    /// As others see them.
+    public var participant: Participant
+    /// How they came; of somebody who is away, how they came last.
+    public var entrance: Entrance
+
+    package init(participant: Participant, entrance: Entrance) {
+      (self.participant, self.entrance) = (participant, entrance)
+    }
+
+    private enum Key: CodingKey { case door }
+
+    /// The participant's fields and `door`: `{"door": "whip", "participantId": "p1", …}`.
+    public func encode(to encoder: any Encoder) throws {
+      try participant.encode(to: encoder)
+      var container = encoder.container(keyedBy: Key.self)
+      try container.encode(entrance, forKey: .door)
+    }
+  }
+
+  /// Rooms, by name; behind them those that nobody has come back to since a restart, and that are not as usual.
+  public var rooms: [Room]
+  /// Calls that ring or run, oldest first.
+  public var calls: [Call]
+
+  package init(rooms: [Room], calls: [Call]) { (self.rooms, self.calls) = (rooms, calls) }
+}
+
+/// Users and how many they have blocked, as operators see them.
+public struct BlockCounts: Encodable, Hashable, Sendable {
+  /// One user who has blocked somebody.
+  public struct User: Encodable, Hashable, Sendable {
+    /// Who.
+    public var user: String
+    /// How many others.
+    public var blocks: Int
+
+    package init(user: String, blocks: Int) { (self.user, self.blocks) = (user, blocks) }
+  }
+
+  /// Blocks of all users.
+  public var count: Int
+  /// As many as there may be.
+  public var limit: Int
+  /// Those with the most first.
+  public var users: [User]
+
+  package init(count: Int, limit: Int, users: [User]) { (self.count, self.limit, self.users) = (count, limit, users) }
+}
