@@ -100,7 +100,12 @@ let storeys: [[Target]] = [
       module("Calls", ["Basics", "RoostProtocol"]),
       // What sessions, rooms and calls exchange, and what doors and the media side exchange with them: values.
       module("Members", ["Basics", "Calls", "RoostProtocol"]),
-      module("Conference", ["Basics", "Names", "RoostProtocol", "Calls", "Members"]),
+      // Sessions, and what they say of themselves; they know nothing of rooms.
+      module("Sessions", ["Basics", "Calls", "Members", "RoostProtocol"]),
+      // Rooms, seats, tracks and who moderates; they know nothing of sessions but what comes with messages.
+      module("Rooms", ["Basics", "Calls", "Members", "Names", "RoostProtocol"]),
+      // Who routes between sessions, rooms and calls.
+      module("Conference", ["Basics", "Names", "RoostProtocol", "Calls", "Members", "Rooms", "Sessions"]),
     ]),
   storey(
     "media",
@@ -276,7 +281,7 @@ let package = Package(
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
     tests("TokensTests", ["Tokens", "Basics", "RoostProtocol"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
-    tests("ConferenceTests", ["Conference", "Members", "Calls", "RoostProtocol", "Basics"]),
+    tests("ConferenceTests", ["Conference", "Members", "Rooms", "Sessions", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
     tests("WebhooksTests", ["Webhooks", "Basics", "TestSupport", "TinyHTTP"]),
     tests("StorageTests", ["Storage", "Calls", "Conference", "Members", "RoostProtocol", "Basics", "TestSupport"]),
@@ -293,7 +298,8 @@ let package = Package(
     tests(
       "DoorKitTests",
       [
-        "DoorKit", "RoostProtocol", "Conference", "Members", "Basics", "Logging", "TestSupport", "Threads", "Tokens",
+        "DoorKit", "RoostProtocol", "Conference", "Members", "Sessions", "Basics", "Logging", "TestSupport", "Threads",
+        "Tokens",
         "WebSockets",
       ]),
     tests(

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct AccessTests {
   /// The reason of a refusal; nil where there was none, or another error.

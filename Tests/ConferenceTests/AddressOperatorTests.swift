@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct AddressOperatorTests {
   private func refusal(_ street: Street, _ address: String, room: String? = nil, until: Int64? = nil) throws -> String?

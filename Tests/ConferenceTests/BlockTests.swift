@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct BlockTests {
   private func block(_ scene: Scene, _ client: Client, _ user: String) -> ErrorObject? {

@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct CallGrantTests {
   private static let guest: Rights = [.join, .subscribe, .publishAudio]

@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 /// A group call of four on an open server.
 struct Group {

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct ClosedMediaTests {
   /// Who only listens and closes that connection is missed at once, and has lost the seat after the grace.

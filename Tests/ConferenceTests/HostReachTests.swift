@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct HostReachTests {
   /// What the next process finds of a group that an earlier one kept.
@@ -86,7 +88,7 @@ import Testing
     let next = restarted(here, keeping)
     let b = comesBack("b", here.id, next)
     let key = try #require(next.core.rooms.table[named: "call:" + here.id])
-    next.core.rooms.table.update(key) { $0.moderation.setRole(.moderator, of: "b") }
+    next.core.rooms.seating.table.update(key) { $0.moderation.setRole(.moderator, of: "b") }
     #expect(kick("a", here.id, by: b, next)?.data.reason == "moderator")
     #expect(kick("c", here.id, by: b, next) == nil)
   }
@@ -125,7 +127,8 @@ import Testing
       #expect(here.scene.code(tablet, .call(.join(params))) == nil)
       let seat = try here.scene.seat(tablet)
       #expect(
-        (here.scene.core.rooms.table.seats[seat]?.metadata == ["on": "tablet"]) == isTaken, "hosts alone may write")
+        (here.scene.core.rooms.seating.table.seats[seat]?.metadata == ["on": "tablet"]) == isTaken,
+        "hosts alone may write")
     }
   }
 

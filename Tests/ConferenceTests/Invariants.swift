@@ -1,10 +1,13 @@
 // What must hold after every step, whatever came before.
 
+import Calls
 import RoostProtocol
 import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 enum Invariants {
   static func check(_ scene: Scene) {
@@ -16,7 +19,9 @@ enum Invariants {
     checkSubscriptions(core)
     checkCalls(core)
     checkWaiting(scene)
-    hold(core.publishing.pending.isEmpty && core.subscribing.answers.isEmpty && core.subscribing.swaps.isEmpty)
+    hold(
+      core.rooms.publishing.pending.isEmpty && core.rooms.subscribing.answers.isEmpty
+        && core.rooms.subscribing.swaps.isEmpty)
     hold(scene.ledger.negotiating.isEmpty)
     guard scene.steps % scene.beliefInterval == 0 else { return }
     for client in scene.clients.values { checkBelief(of: client, core) }
@@ -39,7 +44,9 @@ enum Invariants {
       hold(room.players == players, "those beside the seats are counted")
       hold(players <= room.rules.players ?? 0, "nor more of them than may be")
       hold(room.members.count - players <= room.rules.seats(room.effectiveMedia), "never over the cap")
-      hold(room.isNamed || !room.members.isEmpty || core.isOfRunningCall(room.name), "an empty room vanishes")
+      hold(room.isNamed || !room.members.isEmpty || room.callRuns, "an empty room vanishes")
+      let callRuns = room.isOfCall && core.calls.isRunning(CallID(CallRoom.callId(room.name)))
+      hold(room.callRuns == callRuns, "rooms know which calls are over")
       hold(core.rooms.table.keys[room.name] == key)
       let seats = room.members.compactMap { core.rooms.table.seats[$0] }
       hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })
@@ -154,7 +161,8 @@ enum Invariants {
           && core.rooms.table.mediaGraces.count == 0 && core.rooms.table.empties.count == 0
           && core.rooms.addressBans.count == 0
           && core.sessions.revocations.nextEnd == nil && core.sessions.narrowings.nextEnd == nil
-          && core.rooms.table.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
+          && core.rooms.table.turns.count == 0 && core.rooms.restored.end == nil && core.storing.nextDeadline == nil
+          && core.calls.nextDeadline == nil))
   }
 
   /// Rooms remember nobody who is gone, and sessions where they are.

@@ -8,6 +8,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite(.serialized) struct JoinCostTests {
   /// A room that is filled with people who publish sound, without clients around it.

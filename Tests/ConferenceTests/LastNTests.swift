@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct LastNTests {
   /// Five people with camera and sound in a room that sends two cameras. Everybody has accepted all lines.

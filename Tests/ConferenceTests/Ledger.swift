@@ -5,6 +5,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 /// What the core has told the media side.
 struct Ledger {

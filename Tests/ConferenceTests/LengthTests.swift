@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct LengthTests {
   private func presence(_ scene: Scene, _ client: Client, of users: [String]) throws -> [UserPresence] {

@@ -4,6 +4,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct LobbyTests {
   /// Somebody who has to knock anew, and is admitted anew, is the newest of whom it remembers: not the first to be forgotten.

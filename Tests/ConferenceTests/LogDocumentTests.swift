@@ -8,6 +8,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct LogDocumentTests {
   private static let document: String = {

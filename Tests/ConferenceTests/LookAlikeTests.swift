@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct LookAlikeTests {
   private func join(_ scene: Scene, _ client: Client, _ name: String, _ room: String = "demo") -> ErrorCode? {

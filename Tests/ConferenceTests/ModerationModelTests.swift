@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct ModerationModelTests {
   @Test(arguments: 1...4 as ClosedRange<UInt64>)

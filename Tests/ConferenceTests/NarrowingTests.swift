@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct NarrowingTests {
   private let day = TimeDelta.seconds(24 * 3_600)

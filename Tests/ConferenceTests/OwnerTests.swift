@@ -6,31 +6,39 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct OwnerTests {
-  /// A table with one session, on connection 1.
+  /// Sessions with one of them, on connection 1.
   private struct Table {
-    var sessions: SessionTable
-    let id = SessionID(7)
+    var sessions: Sessions
+    let id: SessionID
     let connection = ConnectionID(1)
 
     init() {
-      var random: any RandomNumberGenerator & Sendable = SplitMix64(seed: 1)
-      let rules = ConferenceRules.test
-      sessions = SessionTable(replayBytesPerNetwork: rules.replayBytesPerNetwork)
+      sessions = Sessions(.test)
       let identity = Identity(user: "A", device: "d", displayName: "A", rights: .all, isVerified: false)
-      let session = Session(
-        id, identity, HelloParams(user: "A"), on: connection, nil, rules, random: &random, at: Self.now)
       var step = Self.step()
-      sessions.insert(session, &step)
+      sessions.apply(.hello(Hello(HelloParams(user: "A"), of: identity, id: .number(1), on: connection)), &step)
+      id = sessions.session(on: connection) ?? SessionID(0)
+      while step.next() != nil {}
     }
 
     static let now = Now(instant: .zero, wallMilliseconds: 0)
     static func step() -> Step { Step(at: now, after: Numbers(), keepsRecords: false) }
 
-    /// What has come of a step, by what clients would see of it.
+    mutating func send(_ message: SessionMessage) -> [String] {
+      var step = Self.step()
+      step.send(.sessions(message))
+      return settle(step)
+    }
+
+    /// What has come of a step, by what clients would see of it. Nobody else is there who is told anything.
     mutating func settle(_ step: consuming Step) -> [String] {
-      sessions.settle(&step)
+      while let message = step.next() {
+        if case .sessions(let message) = message { sessions.apply(message, &step) }
+      }
       return step.end().map { effect in
         switch effect {
         case .client(.event(let connection, let message)):
@@ -76,11 +84,11 @@ import Testing
     var table = Table()
     var step = Table.step()
     step.tell(.sessionReplaced, to: table.id)
-    table.sessions.disconnect(table.id, &step)
+    step.send(.sessions(.closed(table.connection, clean: false)))
     step.tell(.sessionReplaced, to: table.id)
     let seen = table.settle(step)
     #expect(seen == ["session.replaced 1 on 1"])
-    #expect(table.sessions[table.id]?.log.seq == 2)
+    #expect(table.sessions.seq(of: table.id) == 2)
   }
 
   /// An answer between two changes of a seat is kept as that of the first: asked for again, it is made anew for that seat alone.
@@ -88,18 +96,18 @@ import Testing
     var table = Table()
     var step = Table.step()
     let request = Request.room(.list(RoomListParams()))
-    _ = table.sessions.begin(request, .number(3), of: table.id)
+    _ = table.send(.request(request, .number(3), on: table.connection))
     step.tellSeated(table.id, on: SeatID(1), in: "demo")
     step.answer(RequestKey(session: table.id, id: .number(3)), .success(.room(Self.room)))
     step.tellUnseated(table.id)
     _ = table.settle(step)
-    let known = table.sessions.begin(request, .number(3), of: table.id)
+    let known = table.sessions.table.begin(request, .number(3), of: table.id)
     #expect(known.map { if case .seated(SeatID(1), _) = $0 { true } else { false } } == true)
-    #expect(table.sessions[table.id]?.seat == nil)
+    #expect(table.sessions.place(of: table.id) == nil)
     var next = Table.step()
     next.tellSeated(table.id, on: SeatID(2), in: "hall")
     _ = table.settle(next)
-    #expect(table.sessions[table.id]?.place?.room == "hall")
+    #expect(table.sessions.place(of: table.id)?.room == "hall")
   }
 
   /// Rooms act on what came to them last: a lost socket, one that owes an answer, one that is back.

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct PlayerSeatTests {
   /// `demo` has three seats; so many players may come in beside them.

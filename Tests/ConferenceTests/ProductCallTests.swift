@@ -8,6 +8,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 extension Scene {
   func invite(

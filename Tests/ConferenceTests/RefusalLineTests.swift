@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct RefusalLineTests {
   private func lines(_ scene: Scene, _ event: String = "request_refused") -> [[String: String]] {

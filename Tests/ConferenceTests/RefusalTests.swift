@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct RefusalTests {
   /// Two in a room with a track each, one who is elsewhere, and a call.
@@ -108,7 +110,7 @@ import Testing
     let mute = Request.track(.mute(TrackParams(trackId: cast.track)))
     #expect(cast.scene.code(cast.anna, mute) == nil)
     let found = Differences.between(before, cast.scene.core)
-    #expect(found.contains { $0.hasPrefix("core.rooms.media.tracks[") }, "\(found)")
+    #expect(found.contains { $0.hasPrefix("core.rooms.seating.media.tracks[") }, "\(found)")
     let ring = CallStartParams(to: ["C"], kind: .oneToOne, media: .audio)
     let quiet = cast.scene.core
     #expect(cast.scene.code(cast.ben, .call(.start(ring))) == nil)

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct RenewalRateTests {
   private func scene(_ burst: Int) -> Scene {

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct RevokingTests {
   private func scene(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState()) -> Scene {

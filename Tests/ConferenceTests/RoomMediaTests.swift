@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct RoomMediaTests {
   private func info(_ room: String, _ client: Client, _ scene: Scene) -> RoomInfo? {

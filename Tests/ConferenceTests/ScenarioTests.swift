@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct ScenarioTests {
   // 1. A, B, C in demo; D is refused, and A, B, C hear nothing.

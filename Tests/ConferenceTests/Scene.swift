@@ -8,6 +8,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 /// One client: a device of a user with what it has been told.
 final class Client {

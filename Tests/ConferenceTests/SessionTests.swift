@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct SessionTests {
   /// What one may publish depends on the room; hello says the most there is.

@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct ShareTests {
   private static let here: UInt32 = 0xc000_0201

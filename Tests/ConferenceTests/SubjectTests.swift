@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct SubjectTests {
   private let here = PeerNetwork(SocketAddress(v4: 0xc000_0201, port: 1))

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct TakeoverTests {
   /// Anna at home, in a full room, with media that was heard when the scene begins.
@@ -254,7 +256,7 @@ import Testing
     #expect(again.replies[.number(1)] == nil && again.replies[.number(2)]?.count == 1)
     home.scene.cut(again)
     home.scene.apply(.silence(.hello(again.connection), .seconds(60)))
-    #expect(home.scene.core.sessions.table[on: again.connection] == nil && home.scene.core.takeovers.isEmpty)
+    #expect(home.scene.core.sessions.table[on: again.connection] == nil && home.scene.core.sessions.takeovers.isEmpty)
     #expect(home.scene.core.sessions.table.of("anna").count == 1)
   }
 

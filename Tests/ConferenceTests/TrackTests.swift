@@ -5,6 +5,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct TrackTests {
   /// Rules by which somebody may unmute as often as a test needs events.
@@ -352,7 +354,7 @@ import Testing
     let ids = scene.core.rooms.media.subscriptions.keys.sorted()
     try #require(ids.count == 2)
     let second = try #require(scene.core.rooms.media.subscriptions[ids[1]])
-    scene.core.rooms.media.insert(
+    scene.core.rooms.seating.media.insert(
       Subscription(
         id: second.id, seat: second.seat, connection: MediaConnectionID(2), track: second.track, wish: second.wish))
     let refusal = scene.refusal(b, .subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])"))))

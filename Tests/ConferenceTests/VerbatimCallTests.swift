@@ -8,6 +8,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct VerbatimCallTests {
   private static let written = #"{ "z" : 1.0, "a":[12345678901234567890123, 1e400 ] , "t":"\ud83d" }"#

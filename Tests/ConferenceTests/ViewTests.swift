@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct ViewTests {
   /// Four people in a room; all but the last have a camera. The first has views, which the client has accepted.

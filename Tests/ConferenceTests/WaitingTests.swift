@@ -5,6 +5,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct WaitingTests {
   @Test func whoHasASeatDoesNotOnlyWait() {

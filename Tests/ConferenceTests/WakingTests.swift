@@ -7,6 +7,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct WakingTests {
   private func scene(stores: Bool = true) -> (Scene, Client) {

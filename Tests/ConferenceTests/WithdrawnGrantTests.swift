@@ -6,6 +6,8 @@ import Testing
 
 @testable import Conference
 @testable import Members
+@testable import Rooms
+@testable import Sessions
 
 @Suite struct WithdrawnGrantTests {
   /// Neither a ban keeps out who has the grant, nor does it hold for them no more when the grant is gone.

@@ -5,6 +5,7 @@ import Tokens
 
 @testable import Conference
 @testable import Members
+@testable import Sessions
 
 @Suite struct RevocationTimeTests {
   /// One may be believed that ends a day and the skew of clocks from now, and is good for as much longer as clocks may be apart.

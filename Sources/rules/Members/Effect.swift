@@ -215,6 +215,8 @@ public struct LogEntry: Hashable, Sendable {
     public var name: String
     /// What it is.
     public var value: String
+
+    package init(name: String, value: String) { (self.name, self.value) = (name, value) }
   }
   /// How much it matters.
   public var level: Level

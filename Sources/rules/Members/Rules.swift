@@ -162,6 +162,9 @@ public struct ConferenceRules: Hashable, Sendable {
   /// The defaults: any name is a group room.
   public init() {}
 
+  /// Bytes that a message of the chat may have.
+  package var mostChatBytes: Int { min(chatBytes, ProtocolLimits.textBytes) }
+
   /// Tracks that one participant may publish in the room that takes most.
   package var mostTracks: Int {
     var kinds = Array(rooms.values)

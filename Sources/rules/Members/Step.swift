@@ -1,7 +1,7 @@
 // One step of the conference while it is made. A step begins with one input, nothing comes between its parts, and it ends
 // when its effects have been handed out. It is passed along as `inout`: nothing of it is kept between two steps.
 //
-//   rooms, calls ── tell(session), answer(request) ──▶ one list, in order ──▶ SessionTable.settle: numbers, connections ──▶ effects
+//   an owner ── effects, messages ──▶ one list, in order ──▶ next(): effects go out, a message is delivered ──▶ what follows, in its place
 
 import Basics
 import Calls
@@ -14,7 +14,10 @@ package struct Numbers: Sendable {
   /// To a change that goes to the disk.
   package var lastTicket: UInt64 = 0
 
-  package init() {}
+  /// What tokens and names are made of.
+  package var random: any RandomNumberGenerator & Sendable
+
+  package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 }
 
 /// The time of a step, and what has come of it so far.
@@ -27,13 +30,17 @@ package struct Step {
   private let isOperators: Bool
   /// What has come of it, in the order in which it is to be carried out.
   private var effects: [Effect] = []
-  /// What follows it, from the first message to a session on: sessions number those, and say where they go.
-  private var unsettled: [Output] = []
+  /// What the owner that acts now has sent, from its first message on.
+  private var fresh: [Output] = []
+  /// What is to be delivered behind that, the next at the end.
+  private var later: [Output] = []
+  /// What has come of an operator's wish; nil until it is known.
+  package private(set) var outcome: Result<OperatorAnswer, ErrorObject>?
 
   /// From where the operator's wish came that it carries out.
   private let peer: String?
   /// What is given to what is new.
-  package private(set) var numbers: Numbers
+  package var numbers: Numbers
   /// Whether there is a disk that records go to.
   private let keepsRecords: Bool
 
@@ -71,7 +78,7 @@ package struct Step {
 
   /// Adds one output behind all others.
   package mutating func add(_ effect: Effect) {
-    if unsettled.isEmpty { effects.append(effect) } else { unsettled.append(.effect(effect)) }
+    if fresh.isEmpty { effects.append(effect) } else { fresh.append(.effect(effect)) }
   }
 
   package mutating func add(_ effect: ClientEffect) { add(.client(effect)) }
@@ -86,49 +93,69 @@ package struct Step {
 
   package mutating func count(_ counter: Counter) { add(.operation(.count(counter))) }
 
-  // MARK: - To sessions
+  // MARK: - To owners
+
+  /// Sends a message, which is delivered before what comes behind it.
+  package mutating func send(_ message: OwnerMessage) { fresh.append(.message(message)) }
+
+  package mutating func send(_ message: SessionMessage) { send(.sessions(message)) }
+
+  package mutating func send(_ message: RoomMessage) { send(.rooms(message)) }
+
+  package mutating func send(_ message: CallMessage) { send(.calls(message)) }
+
+  /// The next message that is to be delivered; nil where there is none. What came before it has gone out.
+  package mutating func next() -> OwnerMessage? {
+    if !fresh.isEmpty {
+      later.append(contentsOf: fresh.reversed())
+      fresh.removeAll(keepingCapacity: true)
+    }
+    while let output = later.popLast() {
+      switch output {
+      case .effect(let effect): effects.append(effect)
+      case .message(let message): return message
+      }
+    }
+    return nil
+  }
+
+  /// Says what has come of an operator's wish.
+  package mutating func conclude(_ outcome: Result<OperatorAnswer, ErrorObject>) { self.outcome = outcome }
 
   /// Tells a session: at once where it is connected, else with its resume.
-  package mutating func tell(_ event: Event, to session: SessionID) { unsettled.append(.tell(event, session)) }
+  package mutating func tell(_ event: Event, to session: SessionID) { send(.sessions(.tell(event, session))) }
 
   /// Tells several sessions the same.
   package mutating func tell(_ event: Event, to sessions: [SessionID]) {
-    if !sessions.isEmpty { unsettled.append(.tellAll(event, sessions)) }
+    if !sessions.isEmpty { send(.sessions(.tellAll(event, sessions))) }
   }
 
-  /// Answers a request, wherever its session is connected. Of a room in the reply the session says at which of its events it stands.
+  /// Answers a request, wherever its session is connected.
   package mutating func answer(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
-    unsettled.append(.answer(key, result))
+    send(.sessions(.answer(key, result)))
   }
 
   /// Rooms have given a session a seat.
   package mutating func tellSeated(_ session: SessionID, on seat: SeatID, in room: String) {
-    unsettled.append(.seated(session, MemberPlace(seat: seat, room: room)))
+    send(.sessions(.seated(session, MemberPlace(seat: seat, room: room))))
   }
 
   /// Rooms have taken a session's seat.
-  package mutating func tellUnseated(_ session: SessionID) { unsettled.append(.unseated(session)) }
+  package mutating func tellUnseated(_ session: SessionID) { send(.sessions(.unseated(session))) }
 
   /// Tells the door of a session what has become of one of its streams.
   package mutating func tell(_ change: MediaChange, of stream: MediaConnectionID, to session: SessionID) {
-    unsettled.append(.stream(session, stream, change))
+    send(.sessions(.stream(session, stream, change)))
   }
 
   /// Tells every device of a user that may see their list what goes into it.
   package mutating func tell(_ record: UserRecord, isStored: Bool) {
-    unsettled.append(.record(record, isStored: isStored))
+    send(.sessions(.record(record, isStored: isStored)))
   }
 
-  /// Takes out what sessions have yet to number, and what has come behind it.
-  package mutating func takeUnsettled() -> [Output] {
-    if unsettled.isEmpty { return [] }
-    defer { unsettled = [] }
-    return unsettled
-  }
-
-  /// All that has come of it, which sessions have settled.
+  /// All that has come of it, where everything has been delivered.
   package consuming func end() -> [Effect] {
-    assert(unsettled.isEmpty, "nobody has settled what sessions are told")
+    assert(fresh.isEmpty && later.isEmpty, "nobody has delivered what owners are told")
     return effects
   }
 
@@ -154,15 +181,8 @@ package struct Step {
   }
 
   /// One output that has its place among the others.
-  package enum Output {
-    /// One that needs nobody's number.
+  private enum Output {
     case effect(Effect)
-    case tell(Event, SessionID)
-    case tellAll(Event, [SessionID])
-    case answer(RequestKey, Result<Reply, ErrorObject>)
-    case seated(SessionID, MemberPlace)
-    case unseated(SessionID)
-    case record(UserRecord, isStored: Bool)
-    case stream(SessionID, MediaConnectionID, MediaChange)
+    case message(OwnerMessage)
   }
 }

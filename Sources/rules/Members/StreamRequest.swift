@@ -24,3 +24,28 @@ public enum StreamRequest: Hashable, Sendable {
     }
   }
 }
+
+extension StreamRequest {
+  /// The connection whose views it changes; nil where it changes none.
+  package var shown: MediaConnectionID? { if case .show(let stream, _) = self { stream } else { nil } }
+
+  /// What it takes of the rates of its session. `views`: how many are on its connection.
+  package func rate(views: Int) -> SessionRate? {
+    switch self {
+    case .publish: .offer
+    case .play(_, _, let lines, _): .shows(lines.count, "beginning to play")
+    case .show: .shows(max(views, 1), "changing what you play")
+    case .close: nil
+    }
+  }
+
+  /// What it is called in the log; nil where its refusal leaves a line of its own (`publish_refused`).
+  package var nameInLog: String? {
+    switch self {
+    case .publish: nil
+    case .play: "stream.play"
+    case .show: "stream.show"
+    case .close: "stream.close"
+    }
+  }
+}

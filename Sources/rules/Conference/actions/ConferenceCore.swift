@@ -9,45 +9,36 @@
 import Basics
 import Calls
 import Members
+import Rooms
 import RoostProtocol
+import Sessions
 
 /// The conference: rules and state, without I/O. Who may do what, and what a request or a loss leads to, is decided here; each
 /// table keeps what is in it in order.
 public struct ConferenceCore: Sendable {
-  var random: any RandomNumberGenerator & Sendable
   var sessions: Sessions
   var rooms: Rooms
-  var publishing = Publishing()
-  var subscribing = Subscribing()
   var storing: Storing
   var calls: Switchboard
-  var isDraining = false
-  var mediaLoad = MediaLoad()
-  var takeovers = Takeovers()
-  var quality = QualityBook()
-  /// How many lines there are about what was refused.
-  var refusalLines: RefusalLines
-  private(set) var numbers = Numbers()
+  /// What was given last to something new, and what new names are made of.
+  private(set) var numbers: Numbers
   /// What everybody may still ask for.
   var budgets: Budgets
 
   /// The rules it was made with.
-  public var rules: ConferenceRules { rooms.rules }
+  public var rules: ConferenceRules { storing.rules }
 
   /// A conference with its named rooms, and nobody in them. `random` makes resume tokens, so that it must be the
   /// system's; a seeded one is for tests.
   public init(
     rules: ConferenceRules, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
-    (sessions, rooms, refusalLines) = (Sessions(rules), Rooms(rules: rules), RefusalLines(rules))
+    var step = Step(
+      at: Now(instant: .zero, wallMilliseconds: 0), after: Numbers(random: random), keepsRecords: false)
+    (sessions, rooms) = (Sessions(rules), Rooms(rules, &step))
     storing = Storing(rules: rules)
     calls = Switchboard(rules: rules.calls)
     budgets = Budgets(rules)
-    self.random = random
-    var step = Step(at: Now(instant: .zero, wallMilliseconds: 0), after: numbers, keepsRecords: false)
-    for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
-      addRoom(name: name, rules: room, isNamed: true, &step)
-    }
     numbers = step.numbers
   }
 
@@ -60,14 +51,8 @@ public struct ConferenceCore: Sendable {
   public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
     var step = Step(at: now, after: numbers, keepsRecords: rules.storesRecords)
     if restored.lastNumber > 0 { step.skipNumbers(to: restored.lastNumber + Self.unwritten) }
-    storing.restore(restored.chats, restored.doors)
-    for (name, key) in rooms.table.keys { adoptRestored(key, name: name) }
-    let over = rooms.bans.restore(restored.bans, at: now.wallMilliseconds)
-    step.keep(over.map { .forgetBan(room: $0.room, user: $0.user) })
-    AddressBanning.forget(rooms.addressBans.restore(restored.addressBans, at: now), &step)
-    Revoking.restore(restored.revocations, &sessions.revocations, &step)
-    Narrowings.restore(restored.narrowings, &sessions.narrowings, &step)
-    storing.limitRestoredChats(step)
+    rooms.restore(restored, &step)
+    sessions.restore(restored.revocations, restored.narrowings, &step)
     calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
     return finish(step)
@@ -80,50 +65,47 @@ public struct ConferenceCore: Sendable {
     case .hello(let connection, let id, let params, let identity):
       handle(params, of: identity, id: id, on: connection, &step)
     case .token(let connection, let id, let params, let identity):
-      handle(.session(.token(params)), proving: identity, id: id, on: connection, &step)
-    case .request(let connection, let id, let request): handle(request, id: id, on: connection, &step)
+      sessions.apply(.request(.session(.token(params)), id, on: connection, proving: identity), &step)
+    case .request(let connection, let id, let request): sessions.apply(.request(request, id, on: connection), &step)
     case .resume(let connection, let id, let params, let network):
-      handle(.session(.resume(params)), from: network, id: id, on: connection, &step)
-    case .connectionClosed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
-    case .connectionOverdue(let connection, let isOverdue):
-      sessions.table.setOverdue(isOverdue, on: connection)
-      if let id = sessions.table[on: connection] { tellRooms(of: id) }
-    case .stream(let connection, let id, let request): Streams.handle(request, id: id, on: connection, &self, &step)
-    case .publishPrepared(let key, let result): Publishing.prepared(key, result, &self, &step)
-    case .answerProcessed(let key, let result): subscribing.answerProcessed(key, result, &rooms.table, &step)
-    case .offerAnswered(let key, let result): Subscribing.offerAnswered(key, result, rooms, &step)
-    case .streamAnswered(let key, let seat, let stream, let result):
-      Streams.answered(key, seat, stream, result, &self, &step)
-    case .silence(let asker, let silence): silenceTold(to: asker, silence, &step)
-    case .swapProcessed(let key, let result):
-      if case .failure(let error) = result, subscribing.swaps[key] != nil {
-        RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: sessions.table[key.session], &refusalLines, &step)
-      }
-      subscribing.swapProcessed(key, result, &rooms.media, rooms.table, &step)
-    case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &rooms.table, rooms.media, &step)
-    case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)
-    case .excess(let seat, let connection, let what, let limit):
-      what.log(above: limit, on: connection, of: seat, rooms, &step)
-    case .subscription(let id, let change): subscribing.changed(change, id, &rooms.media, rooms.table, &step)
-    case .trackLayers(let id, let layers): publishing.askFor(layers, of: id, &rooms.media, rooms.table, &step)
-    case .mediaLoad(let load): mediaLoad = load
-    case .activeSpeakers(let room, let levels): rooms.activeSpeakers(levels, in: room, &step)
-    case .quality(let reports): quality.take(reports, &rooms, &step)
-    case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &rooms.table, &step)
+      sessions.apply(.request(.session(.resume(params)), id, on: connection, from: network), &step)
+    case .connectionClosed(let connection, let clean): sessions.apply(.closed(connection, clean: clean), &step)
+    case .connectionOverdue(let connection, let isOverdue): sessions.apply(.overdue(connection, isOverdue), &step)
+    case .stream(let connection, let id, let request): handle(request, id: id, on: connection, &step)
+    case .silence(let asker, let silence): sessions.apply(.silence(asker, silence), &step)
+    case .publishPrepared, .answerProcessed, .offerAnswered, .streamAnswered, .swapProcessed, .serverOffer, .media,
+      .excess, .subscription, .trackLayers, .mediaLoad, .activeSpeakers, .quality:
+      rooms.apply(.media(command), &step)
+    case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &step)
     case .fetched(let ticket, let records): storing.fetched(ticket, records, &step)
-    case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
+    case .drain(let retryAfter):
+      rooms.apply(.drain, &step)
+      sessions.apply(.drain(retryAfter: retryAfter), &step)
     }
     return end(step)
   }
 
+  /// Delivers what owners tell each other, in order, until none is left.
+  mutating func deliver(_ step: inout Step) {
+    while let message = step.next() {
+      switch message {
+      case .sessions(let message): sessions.apply(message, &step)
+      case .rooms(let message): rooms.apply(message, &step)
+      case .calls(let message): tellCalls(message, &step)
+      case .requests(let message): take(message, &step)
+      }
+    }
+  }
+
   /// What is left to be said at the end of a step, and all that has come of it.
   mutating func end(_ step: consuming Step) -> [Effect] {
-    Proofs.tellMisinformed(&sessions.table, &step)
+    deliver(&step)
+    sessions.apply(.tellMisinformed, &step)
     return finish(step)
   }
 
   private mutating func finish(_ step: consuming Step) -> [Effect] {
-    sessions.table.settle(&step)
+    deliver(&step)
     numbers = step.numbers
     return step.end()
   }
@@ -134,44 +116,21 @@ public struct ConferenceCore: Sendable {
   }
 
   private var ownDeadlines: [Instant] {
-    [
-      sessions.table.graces.next, sessions.table.proofs.next, sessions.table.warnings.next,
-      rooms.table.mediaGraces.next, rooms.table.turns.next, rooms.table.empties.next,
-      rooms.addressBans.nextEnd, sessions.revocations.nextEnd, sessions.narrowings.nextEnd,
-      storing.nextDeadline,
-    ].compactMap(\.self)
+    [sessions.nextDeadline, rooms.nextDeadline, storing.nextDeadline].compactMap(\.self)
   }
 
   /// Carries out what is due, in the order in which it became due; calls last.
   public mutating func poll(at now: Now) -> [Effect] {
     var step = Step(at: now, after: numbers, keepsRecords: rules.storesRecords)
     while let next = ownDeadlines.min(), next <= now.instant {
-      if sessions.table.graces.next == next, let id = sessions.table.takeExpired(at: now.instant) {
-        step.subject = sessions.table.subject(of: id)
-        step.count(.sessionExpired)
-        end(id, .lost, &step)
-      } else if sessions.table.proofs.next == next, let id = sessions.table.takeUnproven(at: now.instant) {
-        step.subject = sessions.table.subject(of: id)
-        Proofs.expired(id, &self, &step)
-      } else if sessions.table.warnings.next == next, let id = sessions.table.takeUnwarned(at: now.instant) {
-        step.subject = sessions.table.subject(of: id)
-        Proofs.warn(id, sessions.table, &step)
-      } else if rooms.table.mediaGraces.next == next, let seat = rooms.table.takeMediaExpired(at: now.instant) {
-        step.subject = rooms.table.subject(of: seat)
-        mediaExpired(seat, &step)
-      } else if rooms.table.turns.next == next, let turn = rooms.table.takeTurn(at: now.instant) {
-        if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &rooms.media, rooms.table, &step) }
-      } else if rooms.table.empties.next == next, let room = rooms.table.takeEmpty(at: now.instant) {
-        Doors.endAdmissions(room, &rooms.table)
-      } else if rooms.addressBans.nextEnd == next {
-        AddressBanning.endDue(&rooms.addressBans, &step)
-      } else if sessions.revocations.nextEnd == next {
-        Revoking.endDue(&sessions.revocations, &step)
-      } else if sessions.narrowings.nextEnd == next {
-        Narrowings.endDue(&self, &step)
-      } else if !storing.poll(calls, &rooms.table, &step) {
+      if sessions.nextDeadline == next {
+        sessions.poll(&step)
+      } else if rooms.nextDeadline == next {
+        rooms.poll(&step)
+      } else if !storing.poll(calls, &step) {
         break
       }
+      deliver(&step)
       step.subject = nil
     }
     carry(calls.poll(at: now), &step)
@@ -181,23 +140,28 @@ public struct ConferenceCore: Sendable {
   /// What there is now. Costs time with the number of rooms.
   public var gauges: ConferenceGauges {
     var gauges = ConferenceGauges()
-    gauges.rooms = rooms.table.all.values.count { !$0.members.isEmpty }
-    gauges.participants = rooms.table.seats.count
-    gauges.tracks = rooms.media.tracks.count
-    gauges.subscriptions = rooms.media.subscriptions.count
-    gauges.sessions = sessions.table.all.count
-    gauges.calls = calls.count
-    (gauges.levels, gauges.quality) = (quality.levels(of: rooms.table.seats), quality.figures)
+    rooms.count(&gauges)
+    (gauges.sessions, gauges.calls) = (sessions.count, calls.count)
     return gauges
   }
 
   /// The seat of the session on this connection, if it has one.
   public func seat(of connection: ConnectionID) -> SeatID? {
-    sessions.table[on: connection].flatMap { sessions.table[$0]?.seat }
+    sessions.session(on: connection).flatMap { sessions.place(of: $0)?.seat }
   }
 
   /// The track that a subscription carries; nil where it is gone, or a view that shows nothing.
   public func track(of subscription: SubscriptionID) -> TrackID? {
-    rooms.media.subscriptions[subscription].flatMap(\.track)
+    rooms.track(of: subscription)
+  }
+
+  /// What doors are to be told of who only waits since this was asked last. Costs time with the sessions that something happened to, not
+  /// with all.
+  public mutating func takeWaiting() -> [ClientEffect] {
+    let unsettled = sessions.unsettled
+    if unsettled.isEmpty { return [] }
+    var step = Step(at: Now(instant: .zero, wallMilliseconds: 0), after: numbers, keepsRecords: false)
+    sessions.apply(.settleWaiting(unsettled.map { ($0, calls.concerns($0.device)) }), &step)
+    return step.end().compactMap { if case .client(let effect) = $0 { effect } else { nil } }
   }
 }

@@ -22,33 +22,15 @@ struct UnreadHistory: Sendable {
   let missing: Int
 }
 
-/// A chat message that is on its way to the disk.
-struct UnstoredMessage: Sendable {
-  /// The requests that wait for the result: the first, and the same message sent again meanwhile.
-  var requests: [RequestKey]
-  var result: ChatSendResult
-  let room: String
-  let user: String
-  let clientMsgId: String?
-}
-
-/// Tickets that are out with those who wait for them, and the chats that wait for their rooms after a restart.
+/// Tickets that are out with those who wait for them.
 struct Storing: Sendable {
-  /// What a deadline is about.
-  private enum Timer: Hashable, Sendable {
-    case ticket(StoreTicket)
-    case restoredChats
-  }
-
   /// How long a phone that is to be woken waits for the disk. Longer and people wait for a disk that hangs; shorter and a ring
   /// leaves that the next process would know nothing of, so that nobody would take it back.
   static let ringPatience = TimeDelta.seconds(1)
 
-  private let rules: ConferenceRules
+  let rules: ConferenceRules
   private(set) var waiters: [StoreTicket: StoreWaiter] = [:]
-  private(set) var restoredChats: [String: [StoredMessage]] = [:]
-  private(set) var restoredDoors: [String: KeptDoor] = [:]
-  private var deadlines = Deadlines<Timer>()
+  private var deadlines = Deadlines<StoreTicket>()
 
   /// Nothing is stored, and nobody waits.
   init(rules: ConferenceRules) { self.rules = rules }
@@ -69,25 +51,28 @@ struct Storing: Sendable {
   /// A new ticket, and who waits for it.
   private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: inout Step) -> StoreTicket {
     let ticket = step.makeTicket()
-    if let waiter {
-      waiters[ticket] = waiter
-      let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
-      deadlines.set(.ticket(ticket), at: step.now.instant + patience)
-    }
+    if let waiter { wait(waiter, for: ticket, step.now) }
     return ticket
   }
 
+  /// Somebody waits for a ticket.
+  mutating func wait(_ waiter: StoreWaiter, for ticket: StoreTicket, _ now: Now) {
+    waiters[ticket] = waiter
+    let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
+    deadlines.set(ticket, at: now.instant + patience)
+  }
+
   private mutating func takeWaiter(_ ticket: StoreTicket) -> StoreWaiter? {
-    deadlines.cancel(.ticket(ticket))
+    deadlines.cancel(ticket)
     return waiters.removeValue(forKey: ticket)
   }
 
   /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
   mutating func stored(
-    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ table: inout RoomTable, _ step: inout Step
+    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ step: inout Step
   ) {
     switch takeWaiter(ticket) {
-    case .message(let message): settle(message, isOnDisk: isOnDisk, &table, &step)
+    case .message(let message): settle(message, isOnDisk: isOnDisk, &step)
     case .records(let records): tell(records, isOnDisk: isOnDisk, &step)
     case .history(let history): finish(history, with: nil, &step)
     case .rings(let rings): for ring in rings where calls.isOn(ring) { step.add(.push(ring)) }
@@ -96,12 +81,9 @@ struct Storing: Sendable {
   }
 
   /// Carries out what is due first; false when nothing is.
-  mutating func poll(_ calls: Switchboard, _ table: inout RoomTable, _ step: inout Step) -> Bool {
-    switch deadlines.popDue(at: step.now.instant) {
-    case .ticket(let ticket): stored(ticket, false, calls, &table, &step)
-    case .restoredChats: forgetRestoredChats(&step)
-    case nil: return false
-    }
+  mutating func poll(_ calls: Switchboard, _ step: inout Step) -> Bool {
+    guard let ticket = deadlines.popDue(at: step.now.instant) else { return false }
+    stored(ticket, false, calls, &step)
     return true
   }
 
@@ -114,16 +96,10 @@ struct Storing: Sendable {
     waiters[ticket] = .message(message)
   }
 
-  private func settle(
-    _ message: UnstoredMessage, isOnDisk: Bool, _ table: inout RoomTable, _ step: inout Step
-  ) {
+  private func settle(_ message: UnstoredMessage, isOnDisk: Bool, _ step: inout Step) {
     var result = message.result
     result.stored = isOnDisk
-    if let room = table[named: message.room] {
-      table.update(room) {
-        $0.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId)
-      }
-    }
+    step.send(.rooms(.chatStored(message, isOnDisk: isOnDisk)))
     for request in message.requests { step.answer(request, .success(.chatSent(result))) }
   }
 
@@ -191,38 +167,5 @@ struct Storing: Sendable {
     let isLast = (older?.count ?? 0) < history.missing
     let page = CallHistoryResult(records: records, next: isLast ? nil : records.last?.callId)
     step.answer(history.request, .success(.records(page)))
-  }
-
-  // MARK: - After a restart
-
-  /// Takes what was said before a restart. Rooms take theirs when they are made.
-  mutating func restore(_ chats: [String: [StoredMessage]], _ doors: [KeptDoor]) {
-    restoredChats = chats
-    restoredDoors = Dictionary(doors.map { ($0.room, $0) }) { _, later in later }
-  }
-
-  /// What no room has taken yet is forgotten after `restoredChatTime`.
-  mutating func limitRestoredChats(_ step: Step) {
-    if !restoredChats.isEmpty || !restoredDoors.isEmpty {
-      deadlines.set(.restoredChats, at: step.now.instant + rules.restoredChatTime)
-    }
-  }
-
-  /// What was said before the restart in the room of this name, if anything: it is the room's from now on.
-  mutating func takeRestoredChat(of room: String) -> [StoredMessage]? { restoredChats.removeValue(forKey: room) }
-
-  /// The door of the room of this name, where it was not as usual before the restart.
-  mutating func takeRestoredDoor(of room: String) -> KeptDoor? { restoredDoors.removeValue(forKey: room) }
-
-  /// Changes the door of a room that nobody has come back to.
-  mutating func putRestoredDoor(_ door: KeptDoor) { restoredDoors[door.room] = door.isUsual ? nil : door }
-
-  /// Nobody came back to these rooms.
-  private mutating func forgetRestoredChats(_ step: inout Step) {
-    let names = restoredChats.keys.sorted()
-    let doors = restoredDoors.keys.sorted()
-    (restoredChats, restoredDoors) = ([:], [:])
-    let changes = names.map { StoreChange.forgetRoom($0) } + doors.map { .forgetDoor($0) }
-    if !changes.isEmpty { write(changes, &step) }
   }
 }

@@ -4,13 +4,9 @@
 import Basics
 import Calls
 import Members
+import Rooms
 import RoostProtocol
-
-extension SessionID {
-  /// The session as the switchboard knows it.
-  var device: DeviceID { DeviceID(rawValue) }
-  init(_ device: DeviceID) { self.init(device.rawValue) }
-}
+import Sessions
 
 extension ConferenceCore {
   // MARK: - Requests
@@ -20,22 +16,23 @@ extension ConferenceCore {
     _ request: CallRequest, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let (device, now) = (key.device, step.now)
-    guard let session = sessions.table[key.session] else { throw ErrorObject(.notLoggedIn) }
+    guard let session = sessions.facts(of: key.session) else { throw ErrorObject(.notLoggedIn) }
     let wish = LegWish(request)
-    var mayTake = wish?.isProved(session, calls, sessions.table) ?? false
-    if !mayTake, let returner = wish?.returner(session, silence, calls, sessions.table, rules, at: now.instant) {
+    var mayTake = wish?.isProved(session, calls, sessions) ?? false
+    if !mayTake, let returner = wish?.returner(session, silence, calls, sessions, rules, at: now.instant) {
       let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the call.") {
         $0.reason = "resume_token"
       }
-      let isAdmitted = try takeovers.admits(
-        returner, .request(key), refusal: refusal, { .request(.call(request), about: $0) }, rules, &step)
-      guard isAdmitted == true else { return nil }
+      if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
+        step.send(.sessions(.awaitSilence(key, .call(request), about: seat)))
+        return nil
+      }
       mayTake = true
     }
     switch request {
     case .get(let params):
       // Those who are rung, or have answered, need no right.
-      if !calls.hasSeat(params.callId, device) { try session.facts.checkCall() }
+      if !calls.hasSeat(params.callId, device) { try session.checkCall() }
       return .call(CallResultObject(call: try calls.get(params, from: device, at: now)))
     case .current: return .callCurrent(CallCurrentResult(call: calls.current(of: session.user, at: now)))
     case .available:
@@ -43,112 +40,141 @@ extension ConferenceCore {
       let isAllowed = session.identity.rights.contains(.call)
       return .calls(CallListResult(calls: isAllowed ? calls.available(to: session.user, at: now) : []))
     case .history(let params):
-      try session.facts.checkCall()
+      try session.checkCall()
       return storing.history(
-        params, calls.history(params, from: device), key, of: session.user, on: session.deviceId, &step)
-    case .start(let params): serve(try start(params, session.facts, now), key, wish: SeatWish(params), &step)
-    case .ringing(let params): serve(try calls.ringing(params, from: device, at: now), key, &step)
-    case .accept(let params): serve(try accept(params, session.facts, mayTake, now), key, wish: SeatWish(params), &step)
-    case .join(let params): serve(try join(params, session.facts, mayTake, now), key, wish: SeatWish(params), &step)
-    case .reject(let params): serve(try calls.reject(params, from: device, at: now), key, &step)
-    case .cancel(let params): serve(try calls.cancel(params, from: device, at: now), key, &step)
-    case .hangup(let params): serve(try calls.hangup(params, from: device, at: now), key, &step)
+        params, calls.history(params, from: device), key, of: session.user,
+        on: sessions.device(of: key.session) ?? "", &step)
+    case .start(let params):
+      let again = try checkStart(params, session, now)
+      try proceed(key, request, in: again, mayTakeOver: mayTake, SeatWish(params), &step)
+    case .accept(let params):
+      // Who is rung needs no right to answer, and a seat is held for them. Anything else that gets a seat is joining. What is neither the
+      // switchboard refuses.
+      if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
+      try proceed(key, request, in: params.callId, mayTakeOver: mayTake, SeatWish(params), &step)
+    case .join(let params):
+      try CallEntry.check(params.callId, session, self, at: now)
+      try proceed(key, request, in: params.callId, mayTakeOver: mayTake, SeatWish(params), &step)
     case .invite(let params):
-      try session.facts.checkInvite()
-      try session.facts.checkCap(calls.current(of: session.user, at: now), adding: params.users)
-      serve(try calls.invite(params, from: device, at: now), key, &step)
-    case .cancelInvite(let params): serve(try calls.cancelInvite(params, from: device, at: now), key, &step)
-    case .mediaChange(let params): serve(try calls.mediaChange(params, from: device, at: now), key, &step)
-    case .end(let params): serve(try calls.endForAll(params, from: device, at: now), key, &step)
+      try session.checkInvite()
+      try session.checkCap(calls.current(of: session.user, at: now), adding: params.users)
+      try carryOut(request, key, mayTakeOver: mayTake, SeatWish(), &step)
+    case .ringing, .reject, .cancel, .hangup, .cancelInvite, .mediaChange, .end:
+      try carryOut(request, key, mayTakeOver: mayTake, SeatWish(), &step)
     }
     return nil
+  }
+
+  /// Whoever says something else of the seat that they have in the call pays for that first.
+  private mutating func proceed(
+    _ key: RequestKey, _ request: CallRequest, in call: String?, mayTakeOver: Bool, _ wish: SeatWish, _ step: inout Step
+  ) throws(ErrorObject) {
+    if let call, rooms.isSeated(key.session, inCall: call) {
+      step.send(.rooms(.renew(key, request, callId: call, wish, mayTakeOver: mayTakeOver)))
+    } else {
+      try carryOut(request, key, mayTakeOver: mayTakeOver, wish, &step)
+    }
+  }
+
+  /// Lets the switchboard serve a request that may be asked.
+  private mutating func carryOut(
+    _ request: CallRequest, _ key: RequestKey, mayTakeOver: Bool, _ wish: SeatWish, _ step: inout Step
+  ) throws(ErrorObject) {
+    let (device, now) = (key.device, step.now)
+    let effects: [CallEffect]
+    switch request {
+    case .start(let params):
+      effects = try calls.start(params, as: CallID(using: &step.numbers.random), from: device, at: now)
+    case .accept(let params): effects = try calls.accept(params, from: device, mayTakeOver: mayTakeOver, at: now)
+    case .join(let params): effects = try calls.join(params, from: device, mayTakeOver: mayTakeOver, at: now)
+    case .ringing(let params): effects = try calls.ringing(params, from: device, at: now)
+    case .reject(let params): effects = try calls.reject(params, from: device, at: now)
+    case .cancel(let params): effects = try calls.cancel(params, from: device, at: now)
+    case .hangup(let params): effects = try calls.hangup(params, from: device, at: now)
+    case .invite(let params): effects = try calls.invite(params, from: device, at: now)
+    case .cancelInvite(let params): effects = try calls.cancelInvite(params, from: device, at: now)
+    case .mediaChange(let params): effects = try calls.mediaChange(params, from: device, at: now)
+    case .end(let params): effects = try calls.endForAll(params, from: device, at: now)
+    case .get, .current, .available, .history: return
+    }
+    serve(effects, key, wish: wish, &step)
+  }
+
+  /// A request has paid for what it says of a seat, and goes on.
+  mutating func proceed(
+    _ key: RequestKey, _ request: CallRequest, mayTakeOver: Bool, _ wish: SeatWish, _ step: inout Step
+  ) {
+    do throws(ErrorObject) {
+      try carryOut(request, key, mayTakeOver: mayTakeOver, wish, &step)
+    } catch {
+      step.refuse(.call(request), key, error)
+    }
   }
 
   /// Carries out what the switchboard says to a request; where that gives no seat, the one there is takes the wish.
   mutating func serve(
     _ effects: [CallEffect], _ key: RequestKey, wish: SeatWish = SeatWish(), _ step: inout Step
   ) {
-    if !effects.contains(where: \.givesSeat) { rooms.renewSeat(of: key.session, wish, &step) }
+    if !effects.contains(where: \.givesSeat) { step.send(.rooms(.renewSeat(key.session, wish))) }
     carry(effects, for: key, wish: wish, &step)
   }
 
-  private mutating func start(
+  /// Whether somebody may start a call. The call of theirs that it is, where it was asked for before.
+  private func checkStart(
     _ params: CallStartParams, _ session: MemberFacts, _ now: Now
-  ) throws(ErrorObject) -> [CallEffect] {
+  ) throws(ErrorObject) -> String? {
     try session.checkCall()
     try session.checkCap(calling: params.to)
     let device = session.session.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     // Who calls back answers: their seat is held, in a room that is there.
     if !isKnown, !calls.isMet(by: params, from: device) {
-      guard mediaLoad.admits(to: nil) else { throw ErrorObject(.overloaded) }
-      try Shares.checkRoom(session, rooms)
+      guard rooms.admits(toCall: nil) else { throw ErrorObject(.overloaded) }
+      try rooms.checkShare(of: session)
     }
-    if isKnown, let call = calls.current(of: session.user, at: now) {
-      try Renewals.take(
-        of: session.session, in: call.callId, SeatWish(params), &rooms.chats, rooms.table, at: now.instant)
-    }
-    return try calls.start(params, as: CallID(using: &random), from: device, at: now)
-  }
-
-  /// Who is rung needs no right to answer, and a seat is held for them. Anything else that gets a seat is joining. What is neither the
-  /// switchboard refuses.
-  private mutating func accept(
-    _ params: CallAcceptParams, _ session: MemberFacts, _ mayTake: Bool, _ now: Now
-  ) throws(ErrorObject) -> [CallEffect] {
-    let device = session.session.device
-    if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
-    try Renewals.take(
-      of: session.session, in: params.callId, SeatWish(params), &rooms.chats, rooms.table, at: now.instant)
-    return try calls.accept(params, from: device, mayTakeOver: mayTake, at: now)
-  }
-
-  private mutating func join(
-    _ params: CallJoinParams, _ session: MemberFacts, _ mayTake: Bool, _ now: Now
-  ) throws(ErrorObject) -> [CallEffect] {
-    try CallEntry.check(params.callId, session, self, at: now)
-    try Renewals.take(
-      of: session.session, in: params.callId, SeatWish(params), &rooms.chats, rooms.table, at: now.instant)
-    return try calls.join(params, from: session.session.device, mayTakeOver: mayTake, at: now)
+    return isKnown ? calls.current(of: session.user, at: now)?.callId : nil
   }
 
   // MARK: - Effects
 
-  /// Carries out what the switchboard says. `key` is the request that is being served, `wish` what it says of a
-  /// seat that comes of it; records are told last.
-  mutating func carry(
+  /// Sends on what the switchboard says. `key` is the request that is being served, `wish` what it says of a seat that comes of it;
+  /// records are told last.
+  func carry(
     _ effects: [CallEffect], for key: RequestKey? = nil, reply: Reply? = nil, wish: SeatWish = SeatWish(),
     _ step: inout Step
   ) {
+    if effects.isEmpty { return }
+    for case .closeRoom(let call, _) in effects { step.send(.rooms(.callOver(call))) }
     var records: [UserRecord] = []
     var changes: [StoreChange] = []
     var rings: [PushNotice] = []
     for effect in effects {
       switch effect {
       case .tell(let devices, let event):
-        for device in devices { sessions.table.reconsider(SessionID(device)) }
-        step.tell(event, to: devices.map { SessionID($0) })
+        step.send(.sessions(.tellOfCall(event, devices.map { SessionID($0) })))
       case .ring(let device, let incoming):
-        sessions.table.reconsider(SessionID(device))
-        step.tell(.callIncoming(rooms.withParticipants(incoming)), to: SessionID(device))
+        step.send(.sessions(.reconsider([SessionID(device)])))
+        step.send(.rooms(.ring(SessionID(device), incoming)))
       case .reply(let result):
         guard let key else { continue }
-        sessions.table.reconsider(key.session)
-        step.answer(key, .success(reply ?? rooms.wire(result, sessions.table.facts(of: key.session), step.now)))
-      case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish, &step)
+        step.send(.sessions(.reconsider([key.session])))
+        if let reply {
+          step.answer(key, .success(reply))
+        } else {
+          step.send(.rooms(.callReply(key, sessions.facts(of: key.session), result)))
+        }
+      case .seat(let device, let call, let media): seat(SessionID(device), in: call, media, wish, &step)
       case .unseat(let device, let reason):
-        unseat(SessionID(device), reason, isActing: key?.session.device == device, &step)
-      case .moveSeat(let old, let new): moveSeat(from: SessionID(old), to: SessionID(new), wish, &step)
-      case .closeRoom(let call, let actor): closeRoom(of: call, except: actor.map { SessionID($0) }, &step)
-      case .setMedia(let call, let media): rooms.setMedia(media, of: call, &step)
-      case .setHost(let call, let user):
-        guard let room = rooms.table[named: CallRoom.name(call.text)], rooms.table[room]?.host != user else { continue }
-        rooms.table.update(room) { $0.host = user }
-        // They moderate it, and the others see that.
-        if let seat = rooms.table.seat(ofUser: user, in: room) { Moderating.roleChanged(of: seat, &rooms, &step) }
-      case .push(let notice):
-        if notice.type == .ring { rings.append(notice) } else { step.add(.push(notice)) }
-      case .webhook(let event): publish(event, &step)
+        step.send(.rooms(.unseat(SessionID(device), reason, isActing: key?.session.device == device)))
+      case .moveSeat(let old, let new):
+        guard let member = sessions.facts(of: SessionID(new)) else { continue }
+        step.send(.rooms(.moveSeat(from: SessionID(old), to: member, wish)))
+      case .closeRoom(let call, let actor):
+        step.send(.rooms(.closeCallRoom(call, except: actor.map { SessionID($0) })))
+      case .setMedia(let call, let media): step.send(.rooms(.setMedia(call, media)))
+      case .setHost(let call, let user): step.send(.rooms(.setHost(call, user)))
+      case .push(let notice): if notice.type == .ring { rings.append(notice) } else { step.add(.push(notice)) }
+      case .webhook(let event): step.send(.publish(event))
       case .records(let more): records += more
       case .recordSeen(let record): changes.append(.record(KeptRecord(entry: record, isUnseen: false)))
       case .keepCall(let call): changes.append(.call(call))
@@ -158,12 +184,19 @@ extension ConferenceCore {
       case .count(let counter): step.count(.call(counter))
       }
     }
-    storing.keep(records, changes, &step)
-    storing.wake(rings, &step)
+    if !records.isEmpty || !changes.isEmpty || !rings.isEmpty { step.send(.keep(records, changes, rings: rings)) }
+  }
+
+  private func seat(
+    _ session: SessionID, in call: CallID, _ media: MediaClass, _ wish: SeatWish, _ step: inout Step
+  ) {
+    guard let member = sessions.facts(of: session) else { return step.send(.rooms(.leave(session))) }
+    let seat = CallSeat(in: call, media, host: calls.host(of: call), isRunning: calls.isRunning(call))
+    step.send(.rooms(.sit(member, seat, wish)))
   }
 
   /// A line in the log where it is about a call, and a message to webhook subscribers.
-  private func publish(_ event: WebhookEvent, _ step: inout Step) {
+  func publish(_ event: WebhookEvent, _ step: inout Step) {
     if CallRoom.isName(event.room) {
       step.log(
         event.type.rawValue,
@@ -172,6 +205,12 @@ extension ConferenceCore {
     }
     if rules.hasWebhooks { step.add(.webhook(event)) }
   }
+}
+
+extension SeatWish {
+  init(_ params: CallStartParams) { self.init(metadata: params.metadata, autoSubscribe: params.autoSubscribe) }
+  init(_ params: CallAcceptParams) { self.init(metadata: params.metadata, autoSubscribe: params.autoSubscribe) }
+  init(_ params: CallJoinParams) { self.init(metadata: params.metadata, autoSubscribe: params.autoSubscribe) }
 }
 
 /// Who may come into a call.
@@ -188,46 +227,7 @@ private enum CallEntry {
     if session.identity.cap != nil {
       try session.checkCap(core.calls.get(CallParams(callId: callId), from: device, at: now), adding: [])
     }
-    guard core.mediaLoad.admits(to: core.rooms.table[named: CallRoom.name(callId)]) else {
-      throw ErrorObject(.overloaded)
-    }
-  }
-}
-
-extension Rooms {
-  /// The reply of the switchboard with the room of the one who asked.
-  fileprivate func wire(_ reply: CallReply, _ member: MemberFacts?, _ now: Now) -> Reply {
-    let seat = member.flatMap { table.currentSeat(of: $0.session) }
-    let room = seat.flatMap { snapshot($0.id, at: now.wallMilliseconds) }
-    switch reply {
-    case .started(let call, let busy, let unreachable, let isGlare):
-      return .callStarted(
-        CallStartResult(
-          call: call, room: room ?? .none(call), busy: busy.map { BusyUser(user: $0) },
-          unreachable: unreachable.map { BusyUser(user: $0) }, glare: isGlare ? true : nil))
-    case .joined(let call): return .callRoom(CallRoomResult(call: call, room: room ?? .none(call)))
-    case .call(let call): return .call(CallResultObject(call: member.map(call.seen) ?? call))
-    case .invited(let result): return .callInvited(result)
-    case .blocked(let users): return .blocked(BlockedResult(users: users))
-    case .done: return .empty
-    }
-  }
-
-  /// Whom a device rings for; where the call is in progress, it hears who is in it.
-  fileprivate func withParticipants(_ incoming: CallIncoming) -> CallIncoming {
-    var incoming = incoming
-    if incoming.inProgress {
-      incoming.participants = table[named: incoming.call.room].map { table.members(of: $0).map(participant) } ?? []
-    }
-    return incoming
-  }
-
-  /// In an audio call nobody sends video: what is sent ends, and its publisher is told as well.
-  fileprivate mutating func setMedia(_ kind: MediaClass, of call: CallID, _ step: inout Step) {
-    guard let key = table[named: CallRoom.name(call.text)] else { return }
-    table.update(key) { $0.media = kind }
-    guard kind == .audio else { return }
-    for seat in table.members(of: key) { RoomMedia.endVideo(of: seat, &media, table, &step) }
+    guard core.rooms.admits(toCall: callId) else { throw ErrorObject(.overloaded) }
   }
 }
 
@@ -242,31 +242,6 @@ extension CallEffect {
   }
 }
 
-extension Call {
-  /// As somebody may see it who answers for nothing but their own part. Who is out of it and has not the right to call learns no more of
-  /// the others.
-  fileprivate func seen(by session: MemberFacts) -> Call {
-    let own = members.filter { $0.user == session.user }
-    let wasInUntilItsEnd = state == .ended && own.allSatisfy { $0.leftAt == nil || $0.leftAt == endedAt }
-    if session.identity.rights.contains(.call) || wasInUntilItsEnd
-      || own.contains(where: { $0.isThere || $0.isBeingRung })
-    {
-      return self
-    }
-    var seen = self
-    seen.members = own
-    return seen
-  }
-}
-
 extension RequestKey {
   fileprivate var device: DeviceID { session.device }
-}
-
-extension RoomSnapshot {
-  /// What stands in a result where the seat was gone before it: never in practice, as both are one step.
-  fileprivate static func none(_ call: Call) -> RoomSnapshot {
-    RoomSnapshot(
-      room: call.room, kind: "", media: call.media, limit: 0, count: 0, seq: 0, selfId: "", participants: [], chat: [])
-  }
 }

@@ -1,0 +1,144 @@
+// What operators wish of rooms: look, close and lock them, put people out, see, make and lift bans.
+
+import Basics
+import Calls
+import Members
+import RoostProtocol
+
+extension Rooms {
+  /// Carries out an operator's wish.
+  mutating func operate(_ action: OperatorAction, _ calls: [Call], _ step: inout Step) {
+    do throws(ErrorObject) {
+      if let answer = try perform(action, calls, &step) { step.conclude(.success(answer)) }
+    } catch {
+      step.conclude(.failure(error))
+    }
+  }
+
+  /// Nil for what is nothing of rooms'.
+  private mutating func perform(
+    _ action: OperatorAction, _ calls: [Call], _ step: inout Step
+  ) throws(ErrorObject) -> OperatorAnswer? {
+    switch action {
+    case .look:
+      var overview = overview(calls: calls)
+      let doors = restored.doors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
+      overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
+      return .overview(overview)
+    case .closeRoom(let name): return .removed(close(try table.listedRoom(name), &step))
+    case .setLocked(true, let name):
+      Doors.lock(try table.listedRoom(name), &seating.table, &step)
+      return .locked(true)
+    case .setLocked(false, let name): return .locked(false, lifted: try Doors.open(name, &self, &step))
+    case .setMedia(let media, let name):
+      let room = try table.listedRoom(name)
+      guard let found = table[room] else { throw ErrorObject(.roomNotFound) }
+      try RoomMedia.check(media, found)
+      RoomMedia.set(media, of: room, by: nil, &seating, &step)
+      step.log("room_media", ["room": name, "media": media.rawValue])
+      return .media(media, limit: found.rules.seats(media))
+    case .remove(let user, let name):
+      try remove(user, from: try table.listedRoom(name), &step)
+      return .removed(1)
+    case .bans(let room, let page):
+      return Banning.seen(in: room, page: page, self, at: step.now.wallMilliseconds)
+    case .liftBan(let user, let room):
+      try Banning.lift(user, room, &bans, &addressBans, table, &step)
+      return .lifted(1)
+    case .banAddress(let address, let room, let until):
+      return .bans(
+        [], addresses: [try AddressBanning.ban(address, room: room, until: until, rules, &addressBans, &step)])
+    case .banAddressOf(let user, let room, let until):
+      let key = try table.listedRoom(room)
+      let address = try AddressBanning.address(of: user, in: key, self)
+      let ban = try AddressBanning.ban(address, room: table.name(of: key), until: until, rules, &addressBans, &step)
+      return .bans([], addresses: [ban])
+    case .liftAddress(let address, let room):
+      return .lifted(try AddressBanning.lift(address, room: room, &addressBans, &step))
+    case .blockCounts, .blocks, .liftBlocks, .revoke, .revoked, .liftRevocation, .narrow, .narrowings, .liftNarrowings,
+      .removeFromCall, .endCall:
+      return nil
+    }
+  }
+
+  /// Everybody in the room is told, and has no seat any more. How many they were.
+  mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
+    guard let room = table[key] else { return 0 }
+    step.log("room_closed", ["room": room.name])
+    Doors.endAdmissions(key, &seating.table)
+    guard !room.members.isEmpty else { return 0 }
+    for seat in table.members(of: key) {
+      seating.table.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
+    }
+    seating.empty(key, .removed, &step)
+    return room.members.count
+  }
+
+  private mutating func remove(_ user: String, from key: RoomKey, _ step: inout Step) throws(ErrorObject) {
+    guard let seat = table.seat(ofUser: user, in: key) else {
+      throw ErrorObject(.userNotFound, "This user is not in the room.")
+    }
+    Eviction.putOut(seat, &seating, &step)
+  }
+}
+
+/// The end of a seat that is not its user's wish.
+enum Eviction {
+  /// Takes back what moderators of a room have given somebody.
+  static func forget(_ user: String, in room: RoomKey, _ table: inout RoomTable) {
+    table.update(room) { room in
+      room.moderation.setRole(.participant, of: user)
+      room.moderation.lobby.forget(user)
+    }
+  }
+
+  /// Takes somebody's seat away, and tells them and the others. Whoever is put out has no role any more, and no admission: both would
+  /// open them a door that is closed.
+  static func putOut(_ seat: Seat, _ rooms: inout Seating, _ step: inout Step) {
+    forget(seat.user, in: seat.room, &rooms.table)
+    let closed = RoomClosed(room: rooms.table.name(of: seat.room), reason: .removed)
+    step.log("removed", ["room": closed.room, "user": seat.user])
+    rooms.leave(seat.id, .removed, &step)
+    rooms.table.notePutOut(seat.session, closed)
+    step.tell(.roomClosed(closed), to: seat.session)
+  }
+}
+
+extension Rooms {
+  fileprivate func overview(calls: [Call]) -> OperatorOverview {
+    OperatorOverview(
+      rooms: table.listed.map { room in
+        OperatorOverview.Room(
+          room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
+          locked: room.isLocked || room.moderation.door == .locked, lobby: room.moderation.door == .lobby,
+          chatDisabled: room.moderation.isChatDisabled, waiting: room.moderation.lobby.waiting.map(\.wire),
+          participants: room.members.compactMap { table.seats[$0].map { .init($0, in: self) } })
+      }, calls: calls)
+  }
+}
+
+extension OperatorOverview.Room {
+  /// One that nobody has come back to since a restart.
+  fileprivate init?(_ door: KeptDoor, _ rules: ConferenceRules) {
+    guard let rules = rules.rules(forRoom: door.room) else { return nil }
+    let media = rules.media ?? .video
+    self.init(
+      room: door.room, kind: rules.kind, media: media, limit: rules.seats(media),
+      locked: door.isLockedByOperator || door.door == .locked, lobby: door.door == .lobby,
+      chatDisabled: door.isChatDisabled, waiting: [], participants: [])
+  }
+}
+
+extension OperatorOverview.Person {
+  fileprivate init(_ seat: Seat, in rooms: Rooms) {
+    self.init(participant: rooms.seating.participant(seat), entrance: seat.member.identity.entrance)
+  }
+}
+
+extension RoomTable {
+  /// A room that is no call's.
+  func listedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
+    guard !CallRoom.isName(name), let key = self[named: name] else { throw ErrorObject(.roomNotFound) }
+    return key
+  }
+}

@@ -1,0 +1,203 @@
+// Chat: to all or to some of a room, in one order for everybody, with as much history as the room keeps.
+
+import Members
+import RoostProtocol
+
+/// What was said in a room.
+struct ChatLog: Sendable {
+  /// Messages that were sent with a name by their client, whose results are remembered.
+  static let remembered = 512
+
+  private struct Sender: Hashable {
+    var user: String
+    var clientMsgId: String
+  }
+
+  /// What is known of a message that its client has named.
+  enum Known: Sendable {
+    /// Its sender has been told this.
+    case sent(ChatSendResult)
+    /// It is on its way to the disk.
+    case beingStored(StoreTicket)
+  }
+
+  /// Bytes of all messages that are kept, for each that may be: texts are as long as the protocol allows, or names take as much.
+  static let bytesEach = ProtocolLimits.textBytes + 1024
+
+  private let capacity: Int
+  private var messages: [(number: UInt64, message: Message)] = []
+  private var bytes = 0
+  private var results: [Sender: Known] = [:]
+  private var order: [Sender] = []
+  private var oldest = 0
+
+  /// A log that keeps `capacity` messages.
+  init(capacity: Int) { self.capacity = capacity }
+
+  /// A log with what was kept of it.
+  init(capacity: Int, restored: [StoredMessage]) {
+    self.init(capacity: capacity)
+    for stored in restored {
+      append(stored.message, number: stored.number)
+      let result = ChatSendResult(
+        msgId: stored.message.msgId, ts: stored.message.ts, delivered: stored.delivered, stored: true)
+      remember(.sent(result), user: stored.message.from, clientMsgId: stored.clientMsgId)
+    }
+  }
+
+  /// Whether it keeps anything at all.
+  var keepsMessages: Bool { capacity > 0 }
+
+  /// The name of a message on the wire.
+  static func name(_ number: UInt64) -> String { "m\(number)" }
+
+  /// Keeps a message in place of the oldest ones, and returns the number up to which they are gone; nil where there is space.
+  @discardableResult
+  mutating func append(_ message: Message, number: UInt64) -> UInt64? {
+    guard capacity > 0 else { return nil }
+    messages.append((number, message))
+    bytes += message.size
+    var gone: UInt64?
+    while messages.count > capacity || (bytes > capacity * Self.bytesEach && messages.count > 1) {
+      let oldest = messages.removeFirst()
+      bytes -= oldest.message.size
+      gone = oldest.number
+    }
+    return gone
+  }
+
+  /// What became of a message that this user has sent under this name before.
+  func known(user: String, clientMsgId: String?) -> Known? {
+    clientMsgId.flatMap { results[Sender(user: user, clientMsgId: $0)] }
+  }
+
+  /// Remembers what becomes of a message.
+  mutating func remember(_ known: Known, user: String, clientMsgId: String?) {
+    guard let clientMsgId else { return }
+    let sender = Sender(user: user, clientMsgId: clientMsgId)
+    guard results.updateValue(known, forKey: sender) == nil else { return }
+    if order.count < Self.remembered {
+      order.append(sender)
+    } else {
+      results[order[oldest]] = nil
+      order[oldest] = sender
+      oldest = (oldest + 1) % Self.remembered
+    }
+  }
+
+  /// The last messages that a user may see, oldest first; with `before` only older ones. Of long ones fewer than `limit`, so
+  /// that they fit in one answer, but one at least: the client asks on from the oldest.
+  func messages(visibleTo user: String, before: UInt64 = .max, limit: Int = .max) -> [Message] {
+    var found: [Message] = []
+    var bytes = 0
+    for entry in messages.reversed() where entry.number < before && entry.message.isVisible(to: user) {
+      bytes += entry.message.size
+      if found.count == limit || (bytes > ProtocolLimits.historyBytes && !found.isEmpty) { break }
+      found.append(entry.message)
+    }
+    return found.reversed()
+  }
+}
+
+extension Message {
+  fileprivate func isVisible(to user: String) -> Bool { to.map { from == user || $0.contains(user) } ?? true }
+
+  /// Bytes of its texts and names, with some for what is around them.
+  fileprivate var size: Int { 256 + bytes(of: text, for: to) }
+}
+
+/// Bytes of a text and of the names that it is for.
+private func bytes(of text: String, for names: [String]?) -> Int {
+  (names ?? []).reduce(text.utf8.count) { $0 + $1.utf8.count }
+}
+
+extension ChatSendParams {
+  /// As how many messages it counts: one for each 4 KiB of its text and of the names in `to`.
+  fileprivate var weight: Int { max(1, (bytes(of: text, for: to) + 4095) / 4096) }
+}
+
+extension Rooms {
+  /// Bytes that a message may have.
+  var chatBytes: Int { rules.mostChatBytes }
+
+  /// Sends a message to those in the room whom it is for. Where chat is kept, the reply waits for the disk; they do not.
+  /// - Throws: 2005 outside the room, 1010 for one that is too long, 1006 for one too many.
+  mutating func sendChat(
+    _ params: ChatSendParams, _ key: RequestKey, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    let seat = try table.seat(of: key.session, inRoom: params.room)
+    try Access.checkChat(seat, table)
+    try Access.checkChatOpen(seat, table)
+    let size = params.text.utf8.count
+    guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
+    switch table[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
+    case .sent(let result): return .chatSent(result)
+    case .beingStored(let ticket):
+      step.send(.requests(.awaitToo(key, ticket)))
+      return nil
+    case nil: break
+    }
+    try chats.take(params.weight, of: seat.member.identity, "writing", at: step.now.instant)
+    step.count(.chatMessage)
+    return takeChat(params, key, from: seat, &step)
+  }
+
+  private mutating func takeChat(
+    _ params: ChatSendParams, _ key: RequestKey, from seat: Seat, _ step: inout Step
+  ) -> Reply? {
+    let number = step.makeNumber()
+    let message = Message(
+      msgId: ChatLog.name(number), room: table.name(of: seat.room), ts: step.now.wallMilliseconds, from: seat.user,
+      displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
+    let delivered = deliver(message, from: seat, &step)
+    let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
+    var forgotten: UInt64?
+    seating.table.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
+    var outcome = ChatLog.Known.sent(result)
+    if rules.storesRecords, table[seat.room]?.chat.keepsMessages == true {
+      let stored = StoredMessage(
+        number: number, message: message, clientMsgId: params.clientMsgId, delivered: delivered)
+      let waiter = UnstoredMessage(
+        requests: [key], result: result, room: message.room, user: seat.user, clientMsgId: params.clientMsgId)
+      let change = StoreChange.message(stored, forgetting: forgotten)
+      let ticket = step.makeTicket()
+      step.send(.requests(.awaitStored(ticket, waiter)))
+      step.add(.write(ticket, [change]))
+      outcome = .beingStored(ticket)
+    }
+    seating.table.update(seat.room) { $0.chat.remember(outcome, user: seat.user, clientMsgId: params.clientMsgId) }
+    return if case .sent = outcome { .chatSent(result) } else { nil }
+  }
+
+  /// Sends a message and returns how many got it at once.
+  private func deliver(_ message: Message, from seat: Seat, _ step: inout Step) -> Int {
+    let to = message.to.map(Set.init)
+    let receivers = table.members(of: seat.room).filter {
+      $0.id != seat.id && to?.contains($0.user) ?? true
+    }
+    step.tell(.chatMessage(message), to: receivers.map(\.session))
+    return receivers.count(where: \.member.presence.isConnected)
+  }
+
+  /// A message is on disk, or is not: whoever sends it again is told the same.
+  mutating func chatStored(_ message: UnstoredMessage, isOnDisk: Bool) {
+    guard let room = table[named: message.room] else { return }
+    var result = message.result
+    result.stored = isOnDisk
+    seating.table.update(room) { $0.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId) }
+  }
+
+  /// A page of what was said before.
+  /// - Throws: 2005 outside the room, −32602 for a `before` that is no message.
+  package func chatHistory(_ params: ChatHistoryParams, _ session: SessionID) throws(ErrorObject) -> ChatHistoryResult {
+    let seat = try table.seat(of: session, inRoom: params.room)
+    var before = UInt64.max
+    if let name = params.before {
+      guard let number = wireNumber(name, prefix: "m") else { throw .parameter("before", expected: "a msgId") }
+      before = number
+    }
+    let limit = min(params.limit ?? ProtocolLimits.defaultPage, ProtocolLimits.page)
+    let messages = table[seat.room]?.chat.messages(visibleTo: seat.user, before: before, limit: limit)
+    return ChatHistoryResult(messages: messages ?? [])
+  }
+}

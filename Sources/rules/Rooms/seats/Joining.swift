@@ -1,0 +1,176 @@
+// Rooms: join and leave. Admission is decided before anything changes, so that a refusal is silent for others.
+
+import Basics
+import Members
+import RoostProtocol
+
+extension Rooms {
+  // MARK: - Join
+
+  /// Joins, and leaves a line in the log either way. The reply comes with the seat; nil, too, where it has to be known first how silent
+  /// somebody's media are.
+  mutating func joinLogged(
+    _ params: RoomJoinParams, _ asked: MemberRequest, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    guard let member = asked.member else { throw ErrorObject(.notLoggedIn) }
+    do throws(ErrorObject) {
+      guard let seat = try join(params, member, asked.key, asked.silence, &step) else { return nil }
+      return .room(try reply(seat, &step))
+    } catch {
+      step.count(.joinRefused(error.code))
+      let fields = [("room", params.room), ("user", member.user), ("code", error.code.name)]
+      step.send(.sessions(.refusalLine("join_refused", fields.map { .init(name: $0.0, value: $0.1) }, member.identity)))
+      throw error
+    }
+  }
+
+  private func reply(_ seat: SeatID, _ step: inout Step) throws(ErrorObject) -> RoomSnapshot {
+    guard let snapshot = snapshot(seat, at: step.now.wallMilliseconds) else { throw ErrorObject(.internalError) }
+    return snapshot
+  }
+
+  private mutating func join(
+    _ params: RoomJoinParams, _ session: MemberFacts, _ key: RequestKey, _ silence: MediaSilence?,
+    _ step: inout Step
+  ) throws(ErrorObject) -> SeatID? {
+    let id = key.session
+    try session.checkJoin(params.room)
+    var params = params
+    if session.identity.hasGivenName { params.displayName = nil }
+    let isOfStream = session.identity.opensStreamRooms
+    guard let roomRules = rules.rules(forRoom: params.room, ofStream: isOfStream) else {
+      throw ErrorObject(.roomNotFound)
+    }
+    try Doors.checkBan(session, in: params.room, self, step.now)
+    let existing = table[named: params.room]
+    if let existing, let seat = table.currentSeat(of: id), seat.room == existing {
+      return try rejoin(params, seat, &step)
+    }
+    guard !isDraining else { throw ErrorObject(.draining) }
+    if let existing, let other = table.seat(ofUser: session.user, in: existing) {
+      return try takeOver(other, params, session, key, silence, &step)
+    }
+    try AddressBanning.check(session, in: params.room, self, step.now)
+    if let existing {
+      try Doors.pass(session, params, into: existing, &self, &step)
+    } else {
+      try Doors.checkRestored(restored.doors[params.room], session)
+    }
+    try admit(params, session, to: existing, roomRules)
+    if table.stays[id]?.knocksAt == params.room { Doors.leaveLobby(id, &seating.table, &step) }
+    step.send(.vacate(id))
+    step.send(.rooms(.takeSeat(SeatTaking(params, session, key, in: existing, roomRules))))
+    return nil
+  }
+
+  /// Takes the seat that somebody was admitted to, and answers.
+  mutating func takeSeat(_ taking: SeatTaking, _ step: inout Step) {
+    guard let seat = sit(taking, &step), let snapshot = snapshot(seat, at: step.now.wallMilliseconds) else {
+      return step.answer(taking.key, .failure(ErrorObject(.internalError)))
+    }
+    step.answer(taking.key, .success(.room(snapshot)))
+  }
+
+  private mutating func sit(_ taking: SeatTaking, _ step: inout Step) -> SeatID? {
+    let (params, member) = (taking.params, taking.member)
+    if let old = taking.old {
+      guard let seat = table.seats[old] else { return nil }
+      Places.keep(old, &seating, &step)
+      return seating.move(seat, to: member, params, &step)
+    }
+    guard let room = taking.room ?? taking.rules.map({ addRoom(name: params.room, rules: $0, isNamed: false, &step) })
+    else { return nil }
+    if member.mayDecideMedia(of: params.room) { RoomMedia.decide(params.media ?? .video, of: room, &seating, &step) }
+    return seating.take(member, in: room, params, &step)
+  }
+
+  /// Whether there is a seat and the name is free.
+  private func admit(
+    _ params: RoomJoinParams, _ session: MemberFacts, to key: RoomKey?, _ roomRules: RoomRules
+  ) throws(ErrorObject) {
+    let room = key.flatMap { table[$0] }
+    let places = room?.rules ?? roomRules
+    let isPlayer = session.identity.isPlayer(in: places)
+    let wanted = session.mayDecideMedia(of: params.room) ? params.media : nil
+    let seats = roomRules.seats(room?.media ?? roomRules.media ?? wanted ?? .video)
+    let limit = isPlayer ? places.players ?? 0 : seats
+    let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
+    guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
+    try session.checkCap(inRoom: room?.occupied ?? 0)
+    if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
+    guard load.admits(to: key) else { throw ErrorObject(.overloaded) }
+    guard room == nil else { return }
+    try Shares.checkRoom(session, self)
+    if table.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
+  }
+
+  /// Joining the room one is in changes name and metadata where they are given.
+  private mutating func rejoin(
+    _ params: RoomJoinParams, _ seat: Seat, _ step: inout Step
+  ) throws(ErrorObject) -> SeatID {
+    if let name = params.displayName { try table.checkName(name, in: seat.room, except: seat.id) }
+    let name = params.displayName ?? seat.displayName
+    try Renewals.take(seat, displayName: name, params.metadata, &chats, table, at: step.now.instant)
+    seating.renew(seat.id, displayName: name, params.metadata, params.autoSubscribe, &step)
+    return seat.id
+  }
+
+  /// Gives a user's place to another of their devices. The others hear one update: what the old device published is over.
+  private mutating func takeOver(
+    _ old: Seat, _ params: RoomJoinParams, _ session: MemberFacts, _ key: RequestKey, _ silence: MediaSilence?,
+    _ step: inout Step
+  ) throws(ErrorObject) -> SeatID? {
+    // A place beside the seats is no way to one of them.
+    guard params.takeover == true, old.isPlayer == session.isPlayer(in: old.room, table) else {
+      throw ErrorObject(.alreadyJoined)
+    }
+    if !old.member.mayBeReplaced(by: session.identity, token: params.resumeToken) {
+      let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
+        $0.reason = "resume_token"
+      }
+      let returner = Returner(
+        identity: session.identity, network: session.presence.reachedFrom, old: old.member, seat: old.id,
+        silence: silence)
+      if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
+        step.send(.sessions(.awaitSilence(key, .room(.join(params)), about: seat)))
+        return nil
+      }
+    }
+    var params = params
+    (params.displayName, params.metadata) = Renewals.taken(old, by: session, params, table)
+    try table.checkName(params.displayName ?? old.displayName, in: old.room, except: old.id)
+    step.send(.vacate(session.session))
+    step.send(.rooms(.takeSeat(SeatTaking(params, session, key, in: old.room, insteadOf: old.id))))
+    return nil
+  }
+
+  // MARK: - Leave
+
+  /// Leaves the named room; not being in it is no error. A call's room is left by hanging up.
+  mutating func leave(_ params: RoomParams, _ key: RequestKey, _ step: inout Step) throws(ErrorObject) -> Reply? {
+    guard let seat = try? table.seat(of: key.session, inRoom: params.room) else { return .empty }
+    if CallRoom.isName(params.room) {
+      step.send(.hangUp(key, room: params.room))
+      return nil
+    }
+    seating.leave(seat.id, .left, &step)
+    return .empty
+  }
+
+  // MARK: - The rooms there are
+
+  /// Makes an empty room, with what was left of it before a restart.
+  @discardableResult
+  mutating func addRoom(name: String, rules: RoomRules, isNamed: Bool, _ step: inout Step) -> RoomKey {
+    let key = seating.addRoom(name: name, rules: rules, isNamed: isNamed, &step)
+    adoptRestored(key, name: name)
+    return key
+  }
+
+  /// Gives a room what was said in it before a restart, and its door.
+  mutating func adoptRestored(_ key: RoomKey, name: String) {
+    if let door = restored.doors.removeValue(forKey: name) { Doors.adopt(door, key, &seating.table) }
+    guard let messages = restored.chats.removeValue(forKey: name) else { return }
+    seating.table.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
+  }
+}

@@ -1,0 +1,153 @@
+// Who sits where and what goes to whom, and what always goes together when that changes: a seat takes its tracks and subscriptions along,
+// and those concerned are told. Who is let in, and what may be asked, is decided before (`Rooms`).
+
+import Basics
+import Calls
+import Members
+import RoostProtocol
+
+/// Rooms with their seats, and what those publish and receive.
+struct Seating: Sendable {
+  /// The rules that the conference was made with.
+  let rules: ConferenceRules
+  var table = RoomTable()
+  var media: TrackTable
+  var publishing = Publishing()
+  var subscribing = Subscribing()
+
+  /// No rooms.
+  init(_ rules: ConferenceRules) {
+    self.rules = rules
+    media = TrackTable(rules)
+  }
+
+  // MARK: - Looking
+
+  /// How others see a seat.
+  func participant(_ seat: Seat) -> Participant {
+    Participant(
+      participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
+      state: table.isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
+      tracks: media.tracks(of: seat.id).map(\.wire), role: Access.role(of: seat, table), handRaisedAt: seat.handRaisedAt
+    )
+  }
+
+  /// The params of an event about a participant.
+  func event(_ seat: Seat) -> ParticipantEvent {
+    ParticipantEvent(room: table.name(of: seat.room), participant: participant(seat))
+  }
+
+  // MARK: - Telling
+
+  /// Tells the others how somebody is seen now, and themselves too where `toAll`.
+  func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
+    guard let seat = table.seats[id] else { return }
+    step.tell(.participantUpdated(event(seat)), in: seat.room, of: table, except: toAll ? nil : id)
+  }
+
+  /// Tells webhook subscribers of a room that is no call's.
+  func publishRoom(
+    _ type: WebhookEvent.Kind, _ room: RoomKey, user: String? = nil, reason: String? = nil, _ step: inout Step
+  ) {
+    guard rules.hasWebhooks, let room = table[room], !room.isOfCall else { return }
+    step.add(
+      .webhook(WebhookEvent(type: type, at: step.now.wallMilliseconds, room: room.name, user: user, reason: reason)))
+  }
+
+  // MARK: - Seats
+
+  /// Seats a session that has no seat, and tells the others. The room must have space.
+  @discardableResult
+  mutating func take(_ member: MemberFacts, in room: RoomKey, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
+    var seat = Seat(
+      id: SeatID(step.makeNumber()), participant: ParticipantID(step.makeNumber()), room: room, member: member,
+      displayName: params.displayName ?? member.displayName,
+      metadata: params.metadata ?? .emptyObject)
+    seat.autoSubscribe = params.autoSubscribe ?? true
+    seat.isPlayer = member.isPlayer(in: room, table)
+    seat.holder = ShareHolder(member.identity)
+    if table[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
+    open(seat, views: params.views, &step)
+    step.count(.joined)
+    step.log("join", table.fields(seat))
+    step.tell(.participantJoined(event(seat)), in: room, of: table, except: seat.id)
+    publishRoom(.roomJoined, room, user: seat.user, &step)
+    return seat.id
+  }
+
+  /// Puts another session of the same user in the place of a seat that has been closed, and tells the others.
+  mutating func fill(
+    _ position: Int?, of old: Seat, with member: MemberFacts, _ params: RoomJoinParams, _ step: inout Step
+  ) -> SeatID {
+    var seat = Seat(
+      id: SeatID(step.makeNumber()), participant: old.participant, room: old.room, member: member,
+      displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata)
+    seat.autoSubscribe = params.autoSubscribe ?? true
+    seat.isPlayer = old.isPlayer
+    seat.holder = ShareHolder(member.identity)
+    seat.handRaisedAt = old.handRaisedAt
+    open(seat, at: position, views: params.views, &step)
+    step.log("takeover", table.fields(seat))
+    announce(seat.id, &step)
+    return seat.id
+  }
+
+  /// Changes what is said of a seat, where it is given; the others hear of what they can see.
+  mutating func renew(
+    _ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?, _ step: inout Step
+  ) {
+    guard let old = table.seats[id] else { return }
+    table.update(id) { seat in
+      seat.displayName = displayName
+      seat.metadata = metadata ?? seat.metadata
+      seat.autoSubscribe = autoSubscribe ?? seat.autoSubscribe
+    }
+    if autoSubscribe == true { Subscribing.toAll(id, &media, table, &step) }
+    guard let seat = table.seats[id], Renewals.changes(old, displayName: seat.displayName, seat.metadata) else {
+      return
+    }
+    announce(seat.id, &step)
+  }
+
+  /// Registers a seat, opens its media and its views, and subscribes it to what there is.
+  private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
+    table.insert(seat, at: position)
+    step.tellSeated(seat.session, on: seat.id, in: table.name(of: seat.room))
+    table.grantReplacesRole(of: seat)
+    let kind = table[seat.room]?.effectiveMedia ?? .video
+    step.add(
+      .openSeat(
+        seat.id, room: seat.room, participant: seat.participant, media: kind,
+        sound: table[seat.room]?.rules.sound ?? SoundRules(), capabilities: seat.member.capabilities))
+    if let views, kind == .video { Viewing.open(views, on: seat, &media, table, &step) }
+    if seat.autoSubscribe { Subscribing.toAll(seat.id, &media, table, &step) }
+  }
+
+  /// Closes the media of a seat and forgets it. The place in the room is the caller's to fill or free.
+  mutating func close(_ seat: Seat, _ step: inout Step) {
+    let carried = media[seat.id]
+    for subscription in carried.received { Subscribing.remove(subscription, &media, &step) }
+    for track in carried.tracks { Publishing.end(track, &media, table, &step) }
+    media.forget(seat.id)
+    table.remove(seat.id)
+    step.add(.closeSeat(seat.id))
+    step.tellUnseated(seat.session)
+  }
+}
+
+extension RoomTable {
+  /// What the log says of one who has a seat now.
+  fileprivate func fields(_ seat: Seat) -> KeyValuePairs<String, String> {
+    [
+      "room": name(of: seat.room), "user": seat.user, "participant": "\(seat.participant)",
+      "count": "\(self[seat.room]?.occupied ?? 0)",
+    ]
+  }
+}
+
+extension ConferenceRules {
+  /// How long a seat is kept whose media is lost.
+  func grace(of seat: SeatID, _ table: RoomTable) -> TimeDelta {
+    table.seats[seat].map(table.isInCall) == true ? calls.resumeGrace : resumeGrace
+  }
+}

@@ -1,0 +1,53 @@
+// What others may ask of sessions. None of it changes anything.
+
+import Basics
+import Members
+import RoostProtocol
+
+extension Sessions {
+  /// The session of a connection; nil where it has none.
+  package func session(on connection: ConnectionID) -> SessionID? { table[on: connection] }
+
+  /// What rooms are to know of a session; nil where it is gone.
+  package func facts(of id: SessionID) -> MemberFacts? { table.facts(of: id) }
+
+  /// Where a session has its seat.
+  package func place(of id: SessionID) -> MemberPlace? { table[id]?.place }
+
+  /// What its device is called.
+  package func device(of id: SessionID) -> String? { table[id]?.deviceId }
+
+  /// The session of the same device that it has replaced, and that had a leg in a call then.
+  package func predecessor(of id: SessionID) -> SessionID? { table[id]?.predecessor }
+
+  /// At which of its events it stands.
+  package func seq(of id: SessionID) -> Int? { table[id]?.log.seq }
+
+  /// Whether somebody who is the same user may take a session's place.
+  package func mayReplace(_ id: SessionID, _ identity: Identity, token: String?) -> Bool {
+    table.mayReplace(id, identity, token: token)
+  }
+
+  /// What is known of each of these users; `isBusy` says who is in a call.
+  package func presence(of users: [String], isBusy: (String) -> Bool) -> UserQueryResult {
+    table.presence(of: users, isBusy: isBusy)
+  }
+
+  /// How many there are, those that wait to be resumed included.
+  package var count: Int { table.all.count }
+
+  /// The one whose session this is.
+  package func subject(of session: SessionID?) -> LineSubject? { table.subject(of: session) }
+
+  /// A user who may be there.
+  package func subject(ofUser user: String) -> LineSubject {
+    table.subject(of: table.users[user]?.min()) ?? LineSubject(named: user)
+  }
+}
+
+extension SessionTable {
+  /// The one whose session this is.
+  func subject(of session: SessionID?) -> LineSubject? {
+    session.flatMap { self[$0] }.map { LineSubject($0.identity) }
+  }
+}

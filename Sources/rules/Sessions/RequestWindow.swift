@@ -1,0 +1,168 @@
+// The last requests of a session with their outcomes, so that one that comes twice has one effect (docs/protocol.md,
+// envelope). Bounded in number and in bytes.
+
+import Members
+import RoostProtocol
+
+/// What a session remembers of its requests. An id belongs to one request, its method and params, for as long as it is known.
+struct RequestWindow: Sendable {
+  /// Bytes of large replies that are kept. Raising it lets each session hold so much more; a client can have only as many
+  /// requests unanswered as the front door lets it, and of those only descriptions of many media lines are large.
+  static let replyBytes = 64 * 1024
+  /// Replies up to this size are bounded by their number alone.
+  private static let smallBytes = 256
+
+  /// What is known of a request that comes.
+  enum Known: Sendable {
+    /// To be served.
+    case new
+    /// Being served; its reply is on its way.
+    case pending
+    case done(Result<Reply, ErrorObject>)
+    /// It took this seat: the reply is the room as it is now, and the call where it was one's.
+    case seated(SeatID, SeatOrigin)
+    /// It was served, but its reply was too large to be kept so long.
+    case forgotten
+    /// The id is another request's.
+    case taken
+  }
+
+  /// What is kept of the outcome. An error object is large and rare, so it is kept by reference.
+  enum Outcome: Sendable {
+    /// Nothing happened: to be served anew when it comes again.
+    case repeatable
+    case reply(Reply, bytes: Int)
+    indirect case failure(ErrorObject)
+    case seated(SeatID, SeatOrigin)
+  }
+
+  private enum State: Sendable {
+    case pending, forgotten
+    case finished(Outcome)
+  }
+
+  private struct Entry: Sendable {
+    let place: Int
+    /// A hash of the request.
+    let content: Int
+    var state: State
+  }
+
+  private var entries: [RequestID: Entry] = [:]
+  private var order: [RequestID] = []
+  private var nextPlace = 0
+  private var large: [(id: RequestID, bytes: Int)] = []
+  private var largeBytes = 0
+  private let capacity: Int
+
+  /// A window of `capacity` requests.
+  init(capacity: Int) { self.capacity = max(capacity, 1) }
+
+  /// Looks a request up, and remembers it when it is to be served.
+  mutating func begin(_ id: RequestID, _ request: Request) -> Known {
+    let content = request.hashValue
+    if let entry = entries[id] {
+      guard entry.content == content else { return .taken }
+      switch entry.state {
+      case .pending: return .pending
+      case .forgotten: return .forgotten
+      case .finished(.reply(let reply, _)): return .done(.success(reply))
+      case .finished(.failure(let error)): return .done(.failure(error))
+      case .finished(.seated(let seat, let origin)): return .seated(seat, origin)
+      case .finished(.repeatable): break
+      }
+    }
+    let place = takePlace(for: id)
+    entries[id] = Entry(place: place, content: content, state: .pending)
+    return .new
+  }
+
+  /// Keeps the outcome of a request that is still in the window.
+  mutating func finish(_ id: RequestID, _ outcome: Outcome) {
+    guard entries[id] != nil else { return }
+    entries[id]?.state = .finished(outcome)
+    guard case .reply(_, let bytes) = outcome, bytes > Self.smallBytes else { return }
+    large.append((id, bytes))
+    largeBytes += bytes
+    while largeBytes > Self.replyBytes, large.count > 1 {
+      let oldest = large.removeFirst()
+      largeBytes -= oldest.bytes
+      entries[oldest.id]?.state = .forgotten
+    }
+  }
+
+  /// The newest place in the window; what was on it `capacity` requests ago is given up, unless it moved on since.
+  private mutating func takePlace(for id: RequestID) -> Int {
+    defer { nextPlace += 1 }
+    guard order.count == capacity else {
+      order.append(id)
+      return nextPlace
+    }
+    let old = order[nextPlace % capacity]
+    order[nextPlace % capacity] = id
+    if entries[old]?.place == nextPlace - capacity { remove(old) }
+    return nextPlace
+  }
+
+  private mutating func remove(_ id: RequestID) {
+    entries[id] = nil
+    guard let index = large.firstIndex(where: { $0.id == id }) else { return }
+    largeBytes -= large.remove(at: index).bytes
+  }
+}
+
+extension RequestWindow.Outcome {
+  /// What is to be kept of a result. `seat` is where the session sits after it.
+  /// - A refusal that may pass by itself, and what was only read, are served anew.
+  /// - A room is told as it is by then: kept, it would be large and no longer true.
+  init(_ result: Result<Reply, ErrorObject>, seat: SeatID?) {
+    switch result {
+    case .failure(let error): self = error.data.retryable ? .repeatable : .failure(error)
+    case .success(let reply):
+      switch reply {
+      case .rooms, .roomInfo, .messages, .users, .blocked, .callCurrent, .calls, .records: self = .repeatable
+      case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .views, .callStarted, .callRoom,
+        .call,
+        .callInvited:
+        if let seat, let origin = SeatOrigin(reply) {
+          self = .seated(seat, origin)
+        } else {
+          self = .reply(reply, bytes: reply.sizeToKeep)
+        }
+      }
+    }
+  }
+}
+
+extension SeatOrigin {
+  /// Nil for a reply that gives no seat.
+  fileprivate init?(_ reply: Reply) {
+    switch reply {
+    case .room: self = .room
+    case .callRoom(let result): self = .call(result.call.callId)
+    case .callStarted(let result):
+      self = .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
+    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
+      .subscribed,
+      .views,
+      .call,
+      .callInvited, .callCurrent, .calls, .records:
+      return nil
+    }
+  }
+}
+
+extension Reply {
+  /// About how many bytes it takes to keep.
+  fileprivate var sizeToKeep: Int {
+    switch self {
+    case .empty, .chatSent, .muted, .subscribed: 0
+    case .published(let result): result.sdp.utf8.count
+    case .call(let result): result.call.sizeToKeep
+    case .hello, .resumed, .users, .blocked, .room, .rooms, .roomInfo, .messages, .views, .callStarted, .callRoom,
+      .callInvited,
+      .callCurrent, .calls, .records:
+      (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0
+    }
+  }
+}
