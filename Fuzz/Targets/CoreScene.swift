@@ -110,7 +110,7 @@ final class CoreScene {
   }
 
   private func identity(_ user: String, _ device: String?, _ name: String?) -> Identity {
-    let rights: Rights = isVerified && user == "u0" ? [.all, .moderate] : .all
+    let rights: Rights = isVerified && user == "u0" ? .all.union(.moderate) : .all
     var identity = Identity(
       user: user, device: device, displayName: name ?? user, rights: rights, isVerified: isVerified)
     identity.network = Self.network(of: user)

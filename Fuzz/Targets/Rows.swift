@@ -163,7 +163,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
     carry(core.apply(.request(ConnectionID(UInt64(user)), .number(id), request), at: now))
   }
   for (number, user) in ["anna", "bert", "carl"].enumerated() {
-    let rights: Rights = [.all, .moderate]
+    let rights = Rights.all.union(.moderate)
     let identity = Identity(user: user, device: "d", displayName: user, rights: rights, isVerified: true)
     carry(core.apply(.hello(ConnectionID(UInt64(number)), .number(0), HelloParams(user: user), identity), at: now))
   }

@@ -16,7 +16,7 @@ import Testing
     return error.data.reason
   }
 
-  private func client(_ scene: Scene, _ user: String, without right: Rights) -> Client {
+  private func client(_ scene: Scene, _ user: String, without right: Grant) -> Client {
     scene.rights = Rights.all.subtracting(right)
     defer { scene.rights = .all }
     return scene.client(user)
@@ -75,7 +75,7 @@ import Testing
     let microphone = AnnouncedTrack(mid: "0", kind: .audio, label: "")
     let camera = AnnouncedTrack(mid: "1", kind: .video, label: "", source: .camera)
     let screen = AnnouncedTrack(mid: "2", kind: .video, label: "", source: .screen)
-    let cases: [(Rights, AnnouncedTrack, String)] = [
+    let cases: [(Grant, AnnouncedTrack, String)] = [
       (.publishAudio, microphone, "publish:audio"), (.publishVideo, camera, "publish:video"),
       (.publishScreen, screen, "publish:screen"),
     ]

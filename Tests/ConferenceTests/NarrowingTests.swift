@@ -71,14 +71,14 @@ import Testing
     let scene = scene()
     issue(.seconds(-1), scene)
     let anna = scene.client("A")
-    #expect(narrow("A", [.join], scene) == 1 && rights("A", scene) == [.join])
+    #expect(narrow("A", [.join], scene) == 1 && rights("A", scene) == [[.join]])
     _ = anna.take()
     issue(.milliseconds(milliseconds), scene)
-    #expect(scene.refusal(anna, again) == nil && rights("A", scene) == [isNarrowed ? .join : .all])
+    #expect(scene.refusal(anna, again) == nil && rights("A", scene) == [isNarrowed ? [.join] : .all])
     // Its client reads the token, and must be told that less is left.
     #expect(grants(anna) == [isNarrowed ? [.join] : Rights.all.grants])
     let other = scene.client("A", "d2")
-    #expect(rights("A", scene).last == (isNarrowed ? .join : .all))
+    #expect(rights("A", scene).last == (isNarrowed ? [.join] : .all))
     #expect(grants(other) == (isNarrowed ? [[.join]] : []))
   }
 
@@ -89,13 +89,13 @@ import Testing
     #expect(narrow("A", [.join], scene) == 1)
     let end = scene.now.wallMilliseconds + 23 * 3_600_000
     scene.proof = { $0.endsAt = end }
-    #expect(scene.refusal(anna, again) == nil && rights("A", scene) == [.join])
+    #expect(scene.refusal(anna, again) == nil && rights("A", scene) == [[.join]])
     scene.proof = { _ in }
     #expect(scene.refusal(anna, again) == nil)
     scene.advance(day - .milliseconds(1))
-    #expect(rights("A", scene) == [.join])
+    #expect(rights("A", scene) == [[.join]])
     _ = (scene.client("A", "d2"), anna.take())
-    #expect(rights("A", scene) == [.join, .join])
+    #expect(rights("A", scene) == [[.join], [.join]])
     scene.advance(.milliseconds(1))
     #expect(rights("A", scene) == [.all, .all] && grants(anna) == [Rights.all.grants], "and then they are told")
   }
@@ -199,13 +199,13 @@ import Testing
     _ = try scene.join(anna).get()
     for room in [nil, "demo", "stage"] { #expect(narrow("A", [.join], room: room, scene) != nil) }
     let at = scene.now.wallMilliseconds
-    let kept = [nil, "demo", "stage"].map { KeptNarrowing(.init(user: "A", room: $0), rights: .join, at: at) }
+    let kept = [nil, "demo", "stage"].map { KeptNarrowing(.init(user: "A", room: $0), rights: [.join], at: at) }
     #expect(scene.operate(.narrowings(of: "A")) == .success(.narrowings(kept, next: nil)))
     #expect(scene.operate(.narrowings(of: "B")) == .success(.narrowings([], next: nil)))
     _ = anna.take()
     #expect(scene.operate(.liftNarrowings(of: "A", room: "stage")) == .success(.lifted(1)))
     #expect(error(scene.operate(.liftNarrowings(of: "A", room: "stage")))?.code == .userNotFound)
-    #expect(rights("A", scene) == [.join])
+    #expect(rights("A", scene) == [[.join]])
     #expect(scene.operate(.liftNarrowings(of: "A", room: nil)) == .success(.lifted(2)))
     #expect(rights("A", scene) == [.all] && grants(anna) == [Rights.all.grants])
     #expect(error(scene.operate(.liftNarrowings(of: "A", room: nil)))?.code == .userNotFound)
@@ -218,7 +218,7 @@ import Testing
     let scene = scene(rules)
     let at = scene.now.wallMilliseconds
     #expect(narrow("A", [.join], room: "demo", scene) == 0)
-    let kept = KeptNarrowing(.init(user: "A", room: "demo"), rights: .join, at: at)
+    let kept = KeptNarrowing(.init(user: "A", room: "demo"), rights: [.join], at: at)
     #expect(scene.stores.last?.1 == [.narrowing(kept)])
 
     var restored = RestoredState()

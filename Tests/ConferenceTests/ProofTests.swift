@@ -164,10 +164,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (Rights.publishAudio, ["microphone", "screen_audio"]), (.publishVideo, ["camera"]),
+    (Grant.publishAudio, ["microphone", "screen_audio"]), (.publishVideo, ["camera"]),
     (.publishScreen, ["screen", "screen_audio"]),
   ])
-  func aSourceThatIsForbiddenEnds(right: Rights, sources: [String]) throws {
+  func aSourceThatIsForbiddenEnds(right: Grant, sources: [String]) throws {
     let scene = scene()
     let (anna, ben) = try scene.two()
     let all: [(TrackKind, TrackSource)] = [

@@ -148,7 +148,7 @@ import Testing
     let actions: [(OperatorAction, String)] = [
       (.setLocked(true, room: "demo"), "room_locked"), (.setLocked(false, room: "demo"), "room_unlocked"),
       (.setMedia(.audio, room: "demo"), "room_media"), (.remove(user: "B", room: "demo"), "removed"),
-      (.narrow(user: "A", to: .join, room: nil), "grants_narrowed"),
+      (.narrow(user: "A", to: [.join], room: nil), "grants_narrowed"),
       (.liftNarrowings(of: "A", room: nil), "grants_restored"), (.revoke("t"), "token_revoked"),
       (.closeRoom("demo"), "room_closed"),
     ]

@@ -116,7 +116,7 @@ import Testing
 
   // MARK: - Who decides
 
-  @Test(arguments: [Rights.subscribe, [.join, .subscribe, .chat], [.join, .moderate]])
+  @Test(arguments: [[.subscribe] as Rights, [.join, .subscribe, .chat], [.join, .moderate]])
   func whoMayPublishNothingDecidesNothing(_ rights: Rights) throws {
     let scene = Scene()
     scene.isVerified = true

@@ -5,7 +5,7 @@ import RoostProtocol
 
 extension Rights {
   /// - Throws: 1005 where the right is missing; `reason` says what it was wanted for.
-  package func check(_ right: Rights, _ reason: String) throws(ErrorObject) {
+  package func check(_ right: Grant, _ reason: String) throws(ErrorObject) {
     guard contains(right) else {
       throw ErrorObject(.forbidden, "You do not have the right to do this.") { $0.reason = reason }
     }
@@ -94,8 +94,8 @@ extension Rights {
   /// or a screen that goes on.
   package static func toPublish(_ kind: TrackKind, _ source: TrackSource?) -> Rights {
     switch kind {
-    case .audio: source == .screenAudio ? [.publishAudio, .publishScreen] : .publishAudio
-    case .video: source == .screen ? .publishScreen : .publishVideo
+    case .audio: source == .screenAudio ? [.publishAudio, .publishScreen] : [.publishAudio]
+    case .video: source == .screen ? [.publishScreen] : [.publishVideo]
     }
   }
 }

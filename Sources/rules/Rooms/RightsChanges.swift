@@ -43,7 +43,8 @@ extension Seating {
   /// Tracks that their publisher may not publish any more. They hear of it too, as it was not their doing.
   fileprivate mutating func endForbiddenTracks(of seat: Seat, _ step: inout Step) {
     let rights = Access.rights(of: seat, table)
-    for track in media.tracks(of: seat.id) where !rights.contains(.toPublish(track.wire.kind, track.wire.source)) {
+    for track in media.tracks(of: seat.id)
+    where !rights.isSuperset(of: .toPublish(track.wire.kind, track.wire.source)) {
       Publishing.end(track.id, &media, table, &step)
       Publishing.announceEnd(of: track.id, seat: seat.id, toAll: true, table, &step)
     }

@@ -110,7 +110,6 @@ struct Limits: Hashable, Sendable {
 }
 
 extension Rights {
-  fileprivate static let everything = Rights(rawValue: .max)
   /// What no room is asked for: calls are not in it.
   fileprivate static let ofNoRoom: Rights = [.call, .invite, .admin]
 }

@@ -29,7 +29,7 @@ enum Access {
     if seat.isPlayer { throw ErrorObject(.forbidden, "Who only plays takes no seat here, and publishes nothing.") }
     for track in tracks {
       for right in Rights.toPublish(track.kind, track.source).grants {
-        try rights.check(Rights([right]), right.rawValue)
+        try rights.check(right, right.rawValue)
       }
     }
     if seating.media[seat.id].tracks.isEmpty { try Places(for: seat, seating, at: now)?.check() }

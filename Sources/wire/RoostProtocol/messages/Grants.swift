@@ -39,6 +39,70 @@ public struct Grant: OpenName, Comparable {
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// What somebody may do: a set of grants. Words that are none of those there are (`Grant.known`) are never in it.
+public struct Rights: SetAlgebra, Hashable, Sendable {
+  /// A bit for each grant there is, in their order.
+  private var bits: UInt16
+
+  /// Nothing.
+  public init() { bits = 0 }
+  private init(bits: UInt16) { self.bits = bits }
+
+  /// All there are.
+  public static let everything = Rights(Grant.known)
+  /// Every grant of a participant: those that give no power over others.
+  public static let all: Rights = [
+    .join, .publishAudio, .publishVideo, .publishScreen, .subscribe, .chat, .call, .invite,
+  ]
+
+  /// The grants that it is, in the order of the table in docs/access.md.
+  public var grants: [Grant] { Grant.known.filter(contains) }
+
+  private static func bit(_ grant: Grant) -> UInt16 {
+    Grant.known.firstIndex(of: grant).map { 1 << UInt16($0) } ?? 0
+  }
+
+  /// Whether it is among them.
+  public func contains(_ grant: Grant) -> Bool { bits & Self.bit(grant) != 0 }
+  /// Those in either.
+  public func union(_ other: Rights) -> Rights { Rights(bits: bits | other.bits) }
+  /// Those in both.
+  public func intersection(_ other: Rights) -> Rights { Rights(bits: bits & other.bits) }
+  /// Those in one alone.
+  public func symmetricDifference(_ other: Rights) -> Rights { Rights(bits: bits ^ other.bits) }
+  /// Adds those in the other.
+  public mutating func formUnion(_ other: Rights) { bits |= other.bits }
+  /// Keeps those in the other.
+  public mutating func formIntersection(_ other: Rights) { bits &= other.bits }
+  /// Keeps those in one alone.
+  public mutating func formSymmetricDifference(_ other: Rights) { bits ^= other.bits }
+
+  /// Adds a grant, unless it is a word that means nothing here.
+  @discardableResult
+  public mutating func insert(_ grant: Grant) -> (inserted: Bool, memberAfterInsert: Grant) {
+    let before = bits
+    bits |= Self.bit(grant)
+    return (bits != before, grant)
+  }
+
+  /// Takes a grant out.
+  @discardableResult
+  public mutating func remove(_ grant: Grant) -> Grant? {
+    let before = bits
+    bits &= ~Self.bit(grant)
+    return bits == before ? nil : grant
+  }
+
+  /// Adds a grant.
+  @discardableResult
+  public mutating func update(with grant: Grant) -> Grant? { insert(grant).inserted ? nil : grant }
+
+  /// With one grant more.
+  public func union(_ grant: Grant) -> Rights { Rights(bits: bits | Self.bit(grant)) }
+  /// Without one grant.
+  public func subtracting(_ grant: Grant) -> Rights { Rights(bits: bits & ~Self.bit(grant)) }
+}
+
 /// The claim `room`: one room, or all whose names begin in one way. Never a regular expression.
 public enum RoomScope: Hashable, Sendable {
   /// This room alone.
