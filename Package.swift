@@ -139,7 +139,8 @@ let storeys: [[Target]] = [
           "WebSockets",
         ]),
       module(
-        "Admin", ["Basics", "DoorKit", "Names", "RoostProtocol", "Conference", "Members", "WebSockets", "Logging"]),
+        "Admin",
+        ["Basics", "Calls", "DoorKit", "Names", "RoostProtocol", "Conference", "Members", "WebSockets", "Logging"]),
     ]),
   storey(
     "outside",

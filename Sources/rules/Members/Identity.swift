@@ -5,7 +5,7 @@ import Basics
 import RoostProtocol
 
 /// By which protocol somebody came. Operators are shown it; no rule asks for it.
-public enum Entrance: String, Encodable, Hashable, Sendable {
+public enum Entrance: String, Hashable, Sendable {
   /// The protocol of docs/protocol.md.
   case native
   /// As a publisher (RFC 9725).

@@ -4,7 +4,7 @@ import Basics
 import RoostProtocol
 
 /// One ban as it is kept.
-public struct KeptBan: Codable, Hashable, Sendable {
+public struct KeptBan: Hashable, Sendable {
   /// Where.
   public var room: String
   /// Who.
@@ -56,23 +56,8 @@ public struct KeptAddressBan: Hashable, Sendable {
   package func isOver(at wallMilliseconds: Int64) -> Bool { until <= wallMilliseconds }
 }
 
-extension KeptAddressBan: Encodable {
-  private enum Key: CodingKey { case address, by, room, until, user }
-
-  /// As operators see it: `{"address": "203.0.113.7", "by": "anna", "room": "demo", "until": 1795254604185, "user": "carl"}`. Without
-  /// `room` it is of all rooms, without `by` and `user` an operator's.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(subject.address.description, forKey: .address)
-    try container.encodeIfPresent(by, forKey: .by)
-    try container.encodeIfPresent(subject.room, forKey: .room)
-    try container.encode(until, forKey: .until)
-    try container.encodeIfPresent(subject.user, forKey: .user)
-  }
-}
-
 /// Who is let in.
-public enum Door: String, Codable, Sendable {
+public enum Door: String, Sendable {
   /// Whoever may join.
   case open
   /// Whom a moderator admits.
@@ -82,9 +67,9 @@ public enum Door: String, Codable, Sendable {
 }
 
 /// A room's door as it is kept.
-public struct KeptDoor: Codable, Hashable, Sendable {
+public struct KeptDoor: Hashable, Sendable {
   /// What keeps people out.
-  public enum Bar: String, Encodable, Hashable, Sendable {
+  public enum Bar: String, Hashable, Sendable {
     /// Nobody more is let in: a moderator's word, or an operator's.
     case lock
     /// Who comes waits.

@@ -14,13 +14,6 @@ public struct KeptRevocation: Hashable, Sendable {
   public init(tokenID: String, until: Int64) { (self.tokenID, self.until) = (tokenID, until) }
 }
 
-extension KeptRevocation: Encodable {
-  private enum CodingKeys: String, CodingKey {
-    case tokenID = "jti"
-    case until
-  }
-}
-
 /// What is left of the grants in a user's tokens.
 public struct KeptNarrowing: Hashable, Sendable {
   /// How far clocks may be apart.
@@ -62,20 +55,6 @@ public struct KeptNarrowing: Hashable, Sendable {
     guard identity.isVerified else { return false }
     if let issuedAt = identity.issuedAt { return issuedAt <= at.saturating(adding: Self.skew) }
     return now.wallMilliseconds < at.saturating(adding: Self.undatedTime)
-  }
-}
-
-extension KeptNarrowing: Encodable {
-  private enum Key: CodingKey { case user, room, grants, at, until }
-
-  /// `{"user": "anna", "room": "demo", "grants": ["join"], "at": 1795250000000, "until": …}`.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(subject.user, forKey: .user)
-    try container.encodeIfPresent(subject.room, forKey: .room)
-    try container.encode(rights.grants.map(\.rawValue), forKey: .grants)
-    try container.encode(at, forKey: .at)
-    try container.encode(until, forKey: .until)
   }
 }
 

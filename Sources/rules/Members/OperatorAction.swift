@@ -51,8 +51,8 @@ public enum OperatorAction: Hashable, Sendable {
   case endCall(String)
 }
 
-/// What has come of an operator's wish; encoded as one JSON object.
-public enum OperatorAnswer: Encodable, Hashable, Sendable {
+/// What has come of an operator's wish.
+public enum OperatorAnswer: Hashable, Sendable {
   case overview(OperatorOverview)
   /// How many people were put out.
   case removed(Int)
@@ -86,50 +86,12 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     let rest = all.dropFirst((number - 1) * pageSize)
     return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
   }
-
-  private enum Key: CodingKey {
-    case removed, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
-  }
-
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
-  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
-  public func encode(to encoder: any Encoder) throws {
-    if case .overview(let overview) = self { return try overview.encode(to: encoder) }
-    if case .blockCounts(let counts, _) = self { try counts.encode(to: encoder) }
-    var container = encoder.container(keyedBy: Key.self)
-    switch self {
-    case .overview: break
-    case .removed(let count): try container.encode(count, forKey: .removed)
-    case .locked(let isLocked, let lifted):
-      try container.encode(isLocked, forKey: .locked)
-      if !lifted.isEmpty { try container.encode(lifted, forKey: .lifted) }
-    case .media(let media, let limit):
-      try container.encode(media, forKey: .media)
-      try container.encode(limit, forKey: .limit)
-    case .bans(let bans, let addresses, let next):
-      var list = container.nestedUnkeyedContainer(forKey: .bans)
-      for ban in bans { try list.encode(ban) }
-      for ban in addresses { try list.encode(ban) }
-      try container.encodeIfPresent(next, forKey: .next)
-    case .blockCounts(_, let next): try container.encodeIfPresent(next, forKey: .next)
-    case .blocks(let blocks): try container.encode(blocks, forKey: .blocks)
-    case .lifted(let count): try container.encode(count, forKey: .lifted)
-    case .revoked(let tokens, let next):
-      try container.encode(tokens, forKey: .revoked)
-      try container.encodeIfPresent(next, forKey: .next)
-    case .narrowed(let count): try container.encode(count, forKey: .narrowed)
-    case .narrowings(let narrowings, let next):
-      try container.encode(narrowings, forKey: .grants)
-      try container.encodeIfPresent(next, forKey: .next)
-    case .ended(let call): try container.encode(call, forKey: .call)
-    }
-  }
 }
 
 /// What there is, as an operator sees it.
-public struct OperatorOverview: Encodable, Hashable, Sendable {
+public struct OperatorOverview: Hashable, Sendable {
   /// One room that is configured or has somebody in it; calls' rooms are none.
-  public struct Room: Encodable, Hashable, Sendable {
+  public struct Room: Hashable, Sendable {
     /// Name of the room.
     public var room: String
     /// Its kind, as configured.
@@ -160,7 +122,7 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
   }
 
   /// Somebody in a room.
-  public struct Person: Encodable, Hashable, Sendable {
+  public struct Person: Hashable, Sendable {
     /// As others see them.
     public var participant: Participant
     /// How they came; of somebody who is away, how they came last.
@@ -168,15 +130,6 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 
     package init(participant: Participant, entrance: Entrance) {
       (self.participant, self.entrance) = (participant, entrance)
-    }
-
-    private enum Key: CodingKey { case door }
-
-    /// The participant's fields and `door`: `{"door": "whip", "participantId": "p1", …}`.
-    public func encode(to encoder: any Encoder) throws {
-      try participant.encode(to: encoder)
-      var container = encoder.container(keyedBy: Key.self)
-      try container.encode(entrance, forKey: .door)
     }
   }
 
@@ -189,9 +142,9 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 }
 
 /// Users and how many they have blocked, as operators see them.
-public struct BlockCounts: Encodable, Hashable, Sendable {
+public struct BlockCounts: Hashable, Sendable {
   /// One user who has blocked somebody.
-  public struct User: Encodable, Hashable, Sendable {
+  public struct User: Hashable, Sendable {
     /// Who.
     public var user: String
     /// How many others.

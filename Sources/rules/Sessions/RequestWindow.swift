@@ -162,7 +162,7 @@ extension Reply {
     case .hello, .resumed, .users, .blocked, .room, .rooms, .roomInfo, .messages, .views, .callStarted, .callRoom,
       .callInvited,
       .callCurrent, .calls, .records:
-      (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0
+      encodedSize
     }
   }
 }

@@ -5,7 +5,7 @@ import Basics
 import RoostProtocol
 
 /// A user who is blocked by another, as it is kept.
-public struct KeptBlock: Codable, Hashable, Sendable {
+public struct KeptBlock: Hashable, Sendable {
   /// Blocks of all users that are kept.
   public static let most = 50_000
 

@@ -124,3 +124,8 @@ private struct ReplyFrame: Decodable {
     reply = try Reply(method: method, from: container.superDecoder(forKey: .result))
   }
 }
+
+extension Reply {
+  /// Bytes of a frame that carries it, with an id of one digit; 0 for one that cannot be written. It is encoded for that: costs as much.
+  public var encodedSize: Int { (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0 }
+}
