@@ -59,20 +59,14 @@ public struct OperatorRoutes: Sendable {
   /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for
   /// what is not there, 409 where no more can be kept or too many are there, with `{"error": …}` as on the wire.
   public var routes: [HTTPRoute] {
-    [
-      HTTPRoute(.path("/admin/rooms"), methods: [.get, .head, .delete], late: answer),
-      HTTPRoute(.path("/admin/people"), methods: [.delete], late: answer),
-      HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
-      HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
-      HTTPRoute(.path("/admin/media"), methods: [.put], late: answer),
-      HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .put, .delete], late: answer),
-      HTTPRoute(.path("/admin/revoked"), methods: [.get, .head, .put, .delete], late: answer),
-      HTTPRoute(.path("/admin/grants"), methods: [.get, .head, .put, .delete], late: answer),
-      HTTPRoute(.path("/admin/blocks"), methods: [.get, .head, .delete], late: answer),
-    ]
+    OperatorPath.allCases.map { path in
+      HTTPRoute(.path(path.rawValue), methods: path.methods) { answer($0, to: path, $1) }
+    }
   }
 
-  @Sendable private func answer(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+  private func answer(
+    _ request: HTTPRequest, to path: OperatorPath, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  ) {
     guard request.authorization != nil else {
       var refusal = HTTPResponse.text(401, "Show the token of admin.token: Authorization: Bearer TOKEN.")
       refusal.headers.append(.init("www-authenticate", "Bearer"))
@@ -87,7 +81,7 @@ public struct OperatorRoutes: Sendable {
       return answer(refusal)
     }
     do throws(ErrorObject) {
-      perform(try OperatorAction(request), request.peer) {
+      perform(try OperatorAction(request, to: path), request.peer) {
         if case .failure(let error) = $0 { refused(request, error) }
         answer(Self.response($0))
       }
@@ -113,73 +107,127 @@ public struct OperatorRoutes: Sendable {
   }
 }
 
+/// What operators have routes for.
+private enum OperatorPath: String, CaseIterable {
+  case rooms = "/admin/rooms"
+  case people = "/admin/people"
+  case calls = "/admin/calls"
+  case locks = "/admin/locks"
+  case media = "/admin/media"
+  case bans = "/admin/bans"
+  case revoked = "/admin/revoked"
+  case grants = "/admin/grants"
+  case blocks = "/admin/blocks"
+
+  /// What may be done there.
+  var methods: [HTTPMethod] {
+    switch self {
+    case .rooms, .blocks: [.get, .head, .delete]
+    case .people, .calls: [.delete]
+    case .locks: [.put, .delete]
+    case .media: [.put]
+    case .bans, .revoked, .grants: [.get, .head, .put, .delete]
+    }
+  }
+}
+
+/// What a method means there.
+private enum OperatorVerb {
+  case look, put, delete
+
+  init(_ method: HTTPMethod) {
+    switch method {
+    case .put: self = .put
+    case .delete: self = .delete
+    // No route has the last three.
+    case .get, .head, .post, .patch, .options: self = .look
+    }
+  }
+}
+
 extension OperatorAction {
   /// - Throws: −32602 naming what the query lacks or has too much: it may mean another room than the one that was understood.
-  fileprivate init(_ request: HTTPRequest) throws(ErrorObject) {
+  fileprivate init(_ request: HTTPRequest, to path: OperatorPath) throws(ErrorObject) {
     guard request.isQueryWhole else {
       throw .parameter("query", expected: "NAME=VALUE once for each name, percent-encoded: %26 for &, %3B for ;")
     }
-    let known = Self.names(request)
+    let verb = OperatorVerb(request.method)
+    let known = path.names(verb, request)
     if let stranger = request.arguments.keys.filter({ !known.contains($0) }).min() {
       throw .parameter("query", expected: "\(known.joined(separator: ", ")) alone, not \(stranger.prefix(64))")
     }
-    switch (request.method, request.path) {
-    case (.delete, "/admin/rooms"): self = .closeRoom(try request.argument("room"))
-    case (.delete, "/admin/people") where request.arguments["call"] != nil:
+    switch path {
+    case .rooms: self = verb == .delete ? .closeRoom(try request.argument("room")) : .look
+    case .people where request.arguments["call"] != nil:
       self = .removeFromCall(user: try request.argument("user"), call: try request.argument("call"))
-    case (.delete, "/admin/people"):
-      self = .remove(user: try request.argument("user"), room: try request.argument("room"))
-    case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
-    case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
-    case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
-    case (_, "/admin/media"): self = .setMedia(try request.media(), room: try request.argument("room"))
-    case (.put, "/admin/bans") where request.arguments["user"] != nil:
-      self = .banAddressOf(
-        user: try request.argument("user"), room: try request.argument("room"), until: try request.time("until"))
-    case (.put, "/admin/bans"):
-      self = .banAddress(
-        try request.address(), room: try request.optional("room"), until: try request.time("until"))
-    case (.delete, "/admin/bans") where request.arguments["address"] != nil:
-      self = .liftAddress(try request.address(), room: try request.optional("room"))
-    case (.delete, "/admin/bans"):
-      self = .liftBan(user: try request.argument("user"), room: try request.argument("room"))
-    case (_, "/admin/bans"): self = .bans(room: try request.optional("room"), page: try request.page())
-    case (.put, "/admin/revoked"): self = .revoke(try request.argument("jti"))
-    case (.delete, "/admin/revoked"): self = .liftRevocation(try request.argument("jti"))
-    case (_, "/admin/revoked"): self = .revoked(page: try request.page())
-    case (.delete, "/admin/grants"):
-      self = .liftNarrowings(of: try request.argument("user"), room: try request.optional("room"))
-    case (.get, "/admin/grants"), (.head, "/admin/grants"):
-      self = .narrowings(of: try request.optional("user"), page: try request.page())
-    case (_, "/admin/grants"):
-      self = .narrow(
-        user: try request.argument("user"), to: try request.rights(), room: try request.optional("room"))
-    case (.delete, "/admin/blocks"):
-      self = .liftBlocks(of: try request.argument("user"), blocked: try request.optional("blocked"))
-    case (_, "/admin/blocks") where request.arguments["user"] != nil: self = .blocks(of: try request.argument("user"))
-    case (_, "/admin/blocks"): self = .blockCounts(page: try request.page())
-    default: self = .look
+    case .people: self = .remove(user: try request.argument("user"), room: try request.argument("room"))
+    case .calls: self = .endCall(try request.argument("call"))
+    case .locks: self = .setLocked(verb == .put, room: try request.argument("room"))
+    case .media: self = .setMedia(try request.media(), room: try request.argument("room"))
+    case .bans: self = try .bans(verb, request)
+    case .revoked: self = try .revoked(verb, request)
+    case .grants: self = try .grants(verb, request)
+    case .blocks: self = try .blocks(verb, request)
     }
   }
 
+  private static func bans(_ verb: OperatorVerb, _ request: HTTPRequest) throws(ErrorObject) -> OperatorAction {
+    switch verb {
+    case .look: return .bans(room: try request.optional("room"), page: try request.page())
+    case .put where request.arguments["user"] != nil:
+      return .banAddressOf(
+        user: try request.argument("user"), room: try request.argument("room"), until: try request.time("until"))
+    case .put:
+      return .banAddress(
+        try request.address(), room: try request.optional("room"), until: try request.time("until"))
+    case .delete where request.arguments["address"] != nil:
+      return .liftAddress(try request.address(), room: try request.optional("room"))
+    case .delete: return .liftBan(user: try request.argument("user"), room: try request.argument("room"))
+    }
+  }
+
+  private static func revoked(_ verb: OperatorVerb, _ request: HTTPRequest) throws(ErrorObject) -> OperatorAction {
+    switch verb {
+    case .look: .revoked(page: try request.page())
+    case .put: .revoke(try request.argument("jti"))
+    case .delete: .liftRevocation(try request.argument("jti"))
+    }
+  }
+
+  private static func grants(_ verb: OperatorVerb, _ request: HTTPRequest) throws(ErrorObject) -> OperatorAction {
+    switch verb {
+    case .look: .narrowings(of: try request.optional("user"), page: try request.page())
+    case .put:
+      .narrow(user: try request.argument("user"), to: try request.rights(), room: try request.optional("room"))
+    case .delete: .liftNarrowings(of: try request.argument("user"), room: try request.optional("room"))
+    }
+  }
+
+  private static func blocks(_ verb: OperatorVerb, _ request: HTTPRequest) throws(ErrorObject) -> OperatorAction {
+    if verb == .delete {
+      return .liftBlocks(of: try request.argument("user"), blocked: try request.optional("blocked"))
+    }
+    if request.arguments["user"] != nil { return .blocks(of: try request.argument("user")) }
+    return .blockCounts(page: try request.page())
+  }
+}
+
+extension OperatorPath {
   /// What a query may say.
-  private static func names(_ request: HTTPRequest) -> [String] {
-    switch request.path {
-    case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
-    case "/admin/calls": ["call"]
-    case "/admin/media": ["room", "media"]
-    case "/admin/bans" where request.method == .put:
-      [request.arguments["user"] == nil ? "address" : "user", "room", "until"]
-    case "/admin/bans" where request.method == .delete:
-      ["room", request.arguments["address"] == nil ? "user" : "address"]
-    case "/admin/bans": ["room", "page"]
-    case "/admin/revoked": request.method == .put || request.method == .delete ? ["jti"] : ["page"]
-    case "/admin/grants" where request.method == .put: ["user", "grants", "room"]
-    case "/admin/grants" where request.method == .delete: ["user", "room"]
-    case "/admin/grants": ["user", "page"]
-    case "/admin/blocks" where request.method == .delete: ["user", "blocked"]
-    case "/admin/blocks": request.arguments["user"] == nil ? ["user", "page"] : ["user"]
-    default: ["room"]
+  func names(_ verb: OperatorVerb, _ request: HTTPRequest) -> [String] {
+    switch self {
+    case .rooms, .locks: ["room"]
+    case .people: [request.arguments["call"] == nil ? "room" : "call", "user"]
+    case .calls: ["call"]
+    case .media: ["room", "media"]
+    case .bans where verb == .put: [request.arguments["user"] == nil ? "address" : "user", "room", "until"]
+    case .bans where verb == .delete: ["room", request.arguments["address"] == nil ? "user" : "address"]
+    case .bans: ["room", "page"]
+    case .revoked: verb == .look ? ["page"] : ["jti"]
+    case .grants where verb == .put: ["user", "grants", "room"]
+    case .grants: ["user", verb == .delete ? "room" : "page"]
+    case .blocks where verb == .delete: ["user", "blocked"]
+    case .blocks: request.arguments["user"] == nil ? ["user", "page"] : ["user"]
     }
   }
 }

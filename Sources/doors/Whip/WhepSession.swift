@@ -324,11 +324,9 @@ struct WhepSession: StreamSession {
 extension Track {
   /// Whether a path means it: by what it shows, which older clients do not say.
   fileprivate func isCalled(_ word: String) -> Bool {
-    switch word {
-    case TrackSource.camera.rawValue: isCamera
-    case TrackSource.microphone.rawValue: isOfPerson(.audio)
-    case TrackSource.screen.rawValue: isScreen
-    default: source?.rawValue.isExactly(word) == true
-    }
+    if word == TrackSource.camera.rawValue { return isCamera }
+    if word == TrackSource.microphone.rawValue { return isOfPerson(.audio) }
+    if word == TrackSource.screen.rawValue { return isScreen }
+    return source?.rawValue.isExactly(word) == true
   }
 }

@@ -99,11 +99,7 @@ public struct MediaConnectionID: Hashable, Comparable, Sendable, CustomStringCon
 
   /// What the room protocol calls it; nil for a connection that the protocol has no name for.
   public var pc: PeerConnection? {
-    switch self {
-    case .publish: .publish
-    case .subscribe: .subscribe
-    default: nil
-    }
+    self == .publish ? .publish : self == .subscribe ? .subscribe : nil
   }
   /// Older things are smaller.
   public static func < (a: MediaConnectionID, b: MediaConnectionID) -> Bool { a.rawValue < b.rawValue }

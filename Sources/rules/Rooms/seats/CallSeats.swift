@@ -104,14 +104,10 @@ extension Room {
 }
 
 extension RoomClosedReason {
-  /// What those are told whose seat in a call ended for a reason that is not their own. Reasons are open names, so that any
-  /// other than these must mean something.
+  /// What those are told whose seat in a call ended for a reason that is not their own: reasons are open names, and any other means that
+  /// another of their devices has it.
   fileprivate init(_ reason: LeaveReason) {
-    switch reason {
-    case .lost: self = .lost
-    case .removed: self = .removed
-    default: self = .replaced
-    }
+    self = reason == .lost ? .lost : reason == .removed ? .removed : .replaced
   }
 }
 
