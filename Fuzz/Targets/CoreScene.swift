@@ -22,7 +22,7 @@ final class CoreScene {
   private let isVerified: Bool
   private let storesRecords: Bool
   private var connections: UInt64 = 0
-  private var waiting: [StoreTicket] = []
+  private var waiting: [Ticket] = []
   private var methods: [RequestID: Set<RoostProtocol.Method>] = [:]
   /// What this step is about, and what has come of it.
   private var asking: (connection: ConnectionID, id: RequestID, text: String)?

@@ -66,7 +66,8 @@ private final class Apart {
 
   func request(_ connection: ConnectionID, _ request: Request) {
     lastRequest += 1
-    take(.sessions(.request(request, .number(lastRequest), on: connection)), at: Int(connection.door.rawValue))
+    let action = Action(.connection(connection, .number(lastRequest)), .request(request, from: nil))
+    take(.sessions(.recognize(action)), at: Int(connection.door.rawValue))
   }
 
   func join(_ connection: ConnectionID, _ room: String) {
@@ -134,11 +135,12 @@ private final class Apart {
     case (.sessions(let message), .rooms):
       if let session = session(of: message) { post(.sessions(message), from: index, to: door(of: session)) }
     case (.rooms(let message), .sessions): post(.rooms(message), from: index, to: roomsOf[index])
-    case (.requests(.serve(let request, let key, _, _)), .sessions(let sessions)):
+    case (.actions(.known(let action)), .sessions(let sessions)):
+      guard case .session(let key) = action.who, let request = action.wish.request else { return }
       let asked = MemberRequest(request, key, sessions.facts(of: key.session), nil, isInCall: false)
       post(.rooms(.serve(asked)), from: index, to: roomsOf[index])
     case (.calls(let message), _): tellCalls(message, &step)
-    case (.requests, _): break
+    case (.actions, _): break
     }
   }
 
@@ -158,7 +160,7 @@ private final class Apart {
   private func session(of message: SessionMessage) -> SessionID? {
     switch message {
     case .tell(_, let session), .seated(let session, _), .unseated(let session), .stream(let session, _, _): session
-    case .answer(let key, _), .noteRefusal(let key, _, _, _), .awaitSilence(let key, _, _): key.session
+    case .answer(let key, _), .noteRefusal(let key, _, _, _): key.session
     default: nil
     }
   }

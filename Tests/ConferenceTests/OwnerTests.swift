@@ -96,7 +96,7 @@ import Testing
     var table = Table()
     var step = Table.step()
     let request = Request.room(.list(RoomListParams()))
-    _ = table.send(.request(request, .number(3), on: table.connection))
+    _ = table.send(.recognize(Action(.connection(table.connection, .number(3)), .request(request, from: nil))))
     step.tellSeated(table.id, on: SeatID(1), in: "demo")
     step.answer(RequestKey(session: table.id, id: .number(3)), .success(.room(Self.room)))
     step.tellUnseated(table.id)

@@ -78,7 +78,7 @@ final class Scene {
   var revoked: Set<String> = []
   var counters: [Counter: Int] = [:]
   /// What was sent to the disk; whoever runs the scene answers.
-  var stores: [(StoreTicket, [StoreChange])] = []
+  var stores: [(Ticket, [StoreChange])] = []
   var pushes: [PushNotice] = []
   var hooks: [WebhookEvent] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.

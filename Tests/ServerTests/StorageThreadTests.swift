@@ -17,7 +17,7 @@ import Threads
   /// A thread with a file of its own, and what it said.
   private final class Desk: Sendable {
     private let folder: TemporaryFolder
-    private let answers = Locked<[StoreTicket: Bool]>([:])
+    private let answers = Locked<[Ticket: Bool]>([:])
     private let lines = Locked<[String]>([])
     let thread: StorageThread
 
@@ -48,13 +48,13 @@ import Threads
 
     /// Whether the changes are on disk.
     func store(_ number: UInt64, _ changes: StoreChange...) async throws -> Bool {
-      let ticket = StoreTicket(number)
+      let ticket = Ticket(number)
       try #require(thread.store(ticket, changes))
       #expect(await eventually { self.answer(ticket) != nil })
       return answer(ticket) == true
     }
 
-    private func answer(_ ticket: StoreTicket) -> Bool? { answers.withLock { $0[ticket] } }
+    private func answer(_ ticket: Ticket) -> Bool? { answers.withLock { $0[ticket] } }
 
     func count(_ event: String) -> Int { lines.withLock { lines in lines.count { $0.contains(event) } } }
 
@@ -99,7 +99,7 @@ import Threads
       }
     }
     let thread = try #require(started).thread
-    func store(_ number: UInt64) -> Bool { thread.store(StoreTicket(number), [message(number, in: "x")]) }
+    func store(_ number: UInt64) -> Bool { thread.store(Ticket(number), [message(number, in: "x")]) }
     #expect(store(1))
     #expect(await eventually { isStuck.withLock { $0 } })
     for number in 2...5 as ClosedRange<UInt64> { #expect(store(number)) }
@@ -139,7 +139,7 @@ import Threads
     let before = desk.thread.figures.transactions
     let start = MonotonicClock.now()
     for number in 1...60 as ClosedRange<UInt64> {
-      #expect(desk.thread.store(StoreTicket(number), [message(number, in: "x")]))
+      #expect(desk.thread.store(Ticket(number), [message(number, in: "x")]))
       try await Task.sleep(for: .milliseconds(1))
     }
     #expect(try await desk.store(61, message(61, in: "x")))

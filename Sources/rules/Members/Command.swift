@@ -72,9 +72,9 @@ public enum Command: Sendable {
   case quality([SeatReport])
 
   /// Whether the changes of a ticket are on disk.
-  case stored(StoreTicket, Bool)
+  case stored(Ticket, Bool)
   /// Records from the disk; nil where it has none to give.
-  case fetched(StoreTicket, [UserRecord]?)
+  case fetched(Ticket, [UserRecord]?)
 
   /// The server is about to stop: tells every session, and takes no new session or join.
   case drain(retryAfterMilliseconds: Int64?)

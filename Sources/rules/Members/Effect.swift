@@ -110,9 +110,9 @@ public enum StreamEffect: Equatable, Sendable {
 /// What the disk does. Only where `rules.storesRecords`.
 public enum StoreEffect: Equatable, Sendable {
   /// Write these changes, after those of earlier tickets, then apply `.stored`.
-  case write(StoreTicket, [StoreChange])
+  case write(Ticket, [StoreChange])
   /// Read these records, then apply `.fetched`.
-  case read(StoreTicket, RecordQuery)
+  case read(Ticket, RecordQuery)
 }
 
 /// What web servers outside are told.

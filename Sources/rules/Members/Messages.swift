@@ -12,8 +12,8 @@ package enum OwnerMessage: Sendable {
   case sessions(SessionMessage)
   case rooms(RoomMessage)
   case calls(CallMessage)
-  /// To whoever begins requests.
-  case requests(RequestMessage)
+  /// To whoever begins actions.
+  case actions(ActionMessage)
 }
 
 /// What sessions are told.
@@ -22,8 +22,12 @@ package enum SessionMessage: Sendable {
 
   /// Somebody wants to begin a session.
   indirect case hello(Hello)
-  /// A request came on this connection. With an identity it shows a further token, whose it is.
-  indirect case request(Request, RequestID, on: ConnectionID, proving: Identity? = nil, from: PeerNetwork? = nil)
+  /// Whose action it is that came on a connection, and whether it came before.
+  indirect case recognize(Action)
+  /// Somebody wants their session back.
+  indirect case resume(ResumeParams, RequestID, on: ConnectionID, from: PeerNetwork?)
+  /// A session says goodbye.
+  case bye(RequestKey)
   /// A socket is gone.
   case closed(ConnectionID, clean: Bool)
   /// Whether a socket owes the answer to a ping for too long.
@@ -78,10 +82,10 @@ package enum SessionMessage: Sendable {
   case renewed(RequestKey, Rights)
   /// What operators have left of a session's rights may be another.
   case limit(SessionID)
-  /// Takes what a request weighs from the rates of its session; then it goes on.
-  indirect case charge(RequestKey, SessionRate, then: ChargedRequest)
-  /// A request waits until it is known for how long a seat's media are silent.
-  indirect case awaitSilence(RequestKey, Request, about: SeatID)
+  /// Takes what an action weighs from the rates of its session; then it goes on.
+  indirect case charge(RequestKey, SessionRate, then: Action)
+  /// An action waits until it is known for how long a seat's media are silent.
+  indirect case awaitSilence(Action, about: SeatID)
   /// A session is over, for this reason. Its connection, if it has one, is closed for that one.
   case end(SessionID, LeaveReason)
   /// A session's token was taken back.
@@ -129,12 +133,6 @@ package struct CallOverview: Sendable {
 package enum SessionRate: Sendable {
   case offer
   case shows(Int, String)
-}
-
-/// What goes on once it is charged.
-package enum ChargedRequest: Sendable {
-  case request(Request)
-  indirect case stream(StreamRequest)
 }
 
 /// What rooms are told.
@@ -364,18 +362,20 @@ package struct Arrival: Sendable {
   }
 }
 
-/// What is to be begun, or said again, of requests.
-package enum RequestMessage: Sendable {
-  /// A request is new, or has waited for what is known now.
-  indirect case serve(Request, RequestKey, proving: Identity?, MediaSilence?)
+/// What is to go on, or to be said again, of actions.
+package enum ActionMessage: Sendable {
+  /// It is known whose it is, and that it is new.
+  indirect case known(Action)
+  /// Its session has paid for it.
+  indirect case charged(Action)
+  /// It has waited for what is known now of somebody's media.
+  indirect case heard(Action, MediaSilence)
   /// It has been served before, and took a seat: this one, where its session has it still.
   indirect case replyAgain(SeatOrigin, SeatID?, RequestKey, on: ConnectionID)
-  /// Its session has paid for it.
-  indirect case charged(ChargedRequest, RequestKey)
   /// A chat message is on its way to the disk.
-  indirect case awaitStored(StoreTicket, UnstoredMessage)
+  indirect case awaitStored(Ticket, UnstoredMessage)
   /// The same message came again before it was on disk.
-  case awaitToo(RequestKey, StoreTicket)
+  case awaitToo(RequestKey, Ticket)
 }
 
 /// What a reply that gave a seat said besides the room.

@@ -4,18 +4,14 @@ import Basics
 import RoostProtocol
 
 extension Step {
-  /// Refuses a request, with a line in the log unless it has one of its own.
+  /// Refuses a request of a session.
   package mutating func refuse(_ request: Request, _ key: RequestKey, _ error: ErrorObject) {
-    if !request.hasRefusalLine(for: error) {
-      send(.sessions(.noteRefusal(key, method: request.method.rawValue, room: request.roomName, error)))
-    }
-    answer(key, .failure(error))
+    refuse(Action(request, key), error)
   }
 
   /// The same of one of a front door.
   package mutating func refuse(_ request: StreamRequest, _ key: RequestKey, _ error: ErrorObject) {
-    if let name = request.nameInLog { send(.sessions(.noteRefusal(key, method: name, room: nil, error))) }
-    answer(key, .failure(error))
+    refuse(Action(.session(key), .stream(request)), error)
   }
 }
 

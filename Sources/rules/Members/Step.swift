@@ -66,9 +66,9 @@ package struct Step {
   package mutating func skipNumbers(to number: UInt64) { numbers.last = max(numbers.last, number) }
 
   /// A name for what goes to the disk next.
-  package mutating func makeTicket() -> StoreTicket {
+  package mutating func makeTicket() -> Ticket {
     numbers.lastTicket += 1
-    return StoreTicket(numbers.lastTicket)
+    return Ticket(numbers.lastTicket)
   }
 
   /// Sends changes to the disk, where there is one; nobody waits for them.

@@ -5,13 +5,13 @@ import Calls
 import RoostProtocol
 
 /// Names a change that is on its way to the disk.
-public struct StoreTicket: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct Ticket: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number.
   public let rawValue: UInt64
   /// The ticket with this number.
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
   /// Older tickets are smaller.
-  public static func < (a: StoreTicket, b: StoreTicket) -> Bool { a.rawValue < b.rawValue }
+  public static func < (a: Ticket, b: Ticket) -> Bool { a.rawValue < b.rawValue }
   /// The number, for logs.
   public var description: String { String(rawValue) }
 }

@@ -9,9 +9,19 @@ extension Sessions {
 
   /// Binds a session to another connection and repeats what it missed.
   mutating func resume(
-    _ params: ResumeParams, from network: PeerNetwork?, id: RequestID, on connection: ConnectionID, _ step: inout Step
-  ) throws(ErrorObject) {
-    let session = try table.sessionToResume(params)
+    _ params: ResumeParams, _ id: RequestID, on connection: ConnectionID, from network: PeerNetwork?, _ step: inout Step
+  ) {
+    do throws(ErrorObject) {
+      resume(try table.sessionToResume(params), params, id, on: connection, from: network, &step)
+    } catch {
+      step.add(.reply(connection, id, .failure(error)))
+    }
+  }
+
+  private mutating func resume(
+    _ session: Session, _ params: ResumeParams, _ id: RequestID, on connection: ConnectionID,
+    from network: PeerNetwork?, _ step: inout Step
+  ) {
     step.subject = LineSubject(session.identity)
     if let old = session.connection { step.add(.closeConnection(old, .resumedElsewhere)) }
     table.connect(session.id, to: connection, from: network)

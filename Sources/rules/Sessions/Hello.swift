@@ -36,8 +36,7 @@ extension Sessions {
     try Revoking.check(hello.identity, revocations)
     let old = table.sessionToReplace(hello.identity)
     if !hello.isAdmitted, let seat = try checkOwner(of: old, hello, &step) {
-      takeovers.wait(.hello(hello.connection), .hello(hello, about: seat))
-      return step.add(.askSilence(.hello(hello.connection), seat))
+      return takeovers.hold(hello.action, about: seat, &step)
     }
     hello.isAdmitted = true
     guard !isDraining else { throw ErrorObject(.draining) }
@@ -167,4 +166,9 @@ extension HelloResult {
         resumeGraceMs: rules.resumeGrace.milliseconds, idlePingMs: rules.idlePing.milliseconds),
       iceServers: rules.iceServers, ringing: calls.ringing, current: calls.current, missed: calls.missed)
   }
+}
+
+extension Hello {
+  /// The action that it is.
+  fileprivate var action: Action { Action(.connection(connection, id), .hello(params, identity)) }
 }

@@ -32,8 +32,10 @@ package struct Sessions: Sendable {
   package mutating func apply(_ message: SessionMessage, _ step: inout Step) {
     switch message {
     case .hello(let hello): self.hello(hello, &step)
-    case .request(let request, let id, let connection, let identity, let network):
-      handle(request, id: id, on: connection, proving: identity, from: network, &step)
+    case .recognize(let action): recognize(action, &step)
+    case .resume(let params, let id, let connection, let network):
+      resume(params, id, on: connection, from: network, &step)
+    case .bye(let key): bye(key, &step)
     case .closed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
     case .overdue(let connection, let isOverdue): setOverdue(isOverdue, on: connection, &step)
     case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
@@ -65,10 +67,8 @@ package struct Sessions: Sendable {
     case .renew(let key, let identity): renew(key, identity, &step)
     case .renewed(let key, let rights): renewed(key, rights, &step)
     case .limit(let id): limit(id, &step)
-    case .charge(let key, let rate, let request): charge(key, rate, then: request, &step)
-    case .awaitSilence(let key, let request, let seat):
-      takeovers.wait(.request(key), .request(request, about: seat))
-      step.add(.askSilence(.request(key), seat))
+    case .charge(let key, let rate, let action): charge(key, rate, then: action, &step)
+    case .awaitSilence(let action, let seat): takeovers.hold(action, about: seat, &step)
     case .end(let id, let reason): end(id, reason, &step)
     case .revoked(let id): revoked(id, &step)
     case .forget(let id, let reason, let keeper, let wasSuperseded):

@@ -6,18 +6,29 @@ import RoostProtocol
 
 /// Requests that wait until it is known for how long the media of a seat are silent.
 struct Takeovers: Sendable {
-  enum Request: Sendable {
-    case request(RoostProtocol.Request, about: SeatID)
-    case hello(Hello, about: SeatID)
+  /// What waits, and of whose media it waits to hear.
+  struct Held: Sendable {
+    let action: Action
+    let seat: SeatID
   }
 
-  private var waiting: [Asker: Request] = [:]
+  private var waiting: [Asker: Held] = [:]
 
   var isEmpty: Bool { waiting.isEmpty }
 
-  mutating func wait(_ asker: Asker, _ request: Request) { waiting[asker] = request }
+  /// Asks workers. Operators take nobody's place.
+  mutating func hold(_ action: Action, about seat: SeatID, _ step: inout Step) {
+    let asker: Asker
+    switch action.who {
+    case .session(let key): asker = .request(key)
+    case .connection(let connection, _): asker = .hello(connection)
+    case .operator: return
+    }
+    waiting[asker] = Held(action: action, seat: seat)
+    step.add(.askSilence(asker, seat))
+  }
 
-  mutating func take(_ asker: Asker) -> Request? { waiting.removeValue(forKey: asker) }
+  mutating func take(_ asker: Asker) -> Held? { waiting.removeValue(forKey: asker) }
 
   mutating func forget(_ asker: Asker) { waiting[asker] = nil }
 
@@ -31,19 +42,17 @@ struct Takeovers: Sendable {
 }
 
 extension Sessions {
-  /// Workers have said for how long a seat's media are silent: what has waited for that is served.
+  /// Workers have said for how long a seat's media are silent: what has waited for that goes on.
   mutating func silenceTold(to asker: Asker, _ time: TimeDelta?, _ step: inout Step) {
-    guard let waiting = takeovers.take(asker) else { return }
-    switch (asker, waiting) {
-    case (.request(let key), .request(let request, let seat)):
-      // Its session may be gone by now.
-      guard table[key.session] != nil else { return }
-      step.send(.requests(.serve(request, key, proving: nil, MediaSilence(seat: seat, time: time))))
-    case (.hello, .hello(var hello, let seat)):
-      step.subject = LineSubject(hello.identity)
-      hello.silence = MediaSilence(seat: seat, time: time)
-      self.hello(hello, &step)
-    case (.request, .hello), (.hello, .request): break
+    guard let held = takeovers.take(asker) else { return }
+    switch (held.action.who, held.action.wish) {
+    // Its session may be gone by now.
+    case (.session(let key), _): guard table[key.session] != nil else { return }
+    case (.connection, .hello(_, let identity)): step.subject = LineSubject(identity)
+    case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),
+      (.operator, _):
+      break
     }
+    step.send(.actions(.heard(held.action, MediaSilence(seat: held.seat, time: time))))
   }
 }

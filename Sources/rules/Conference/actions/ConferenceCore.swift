@@ -63,15 +63,17 @@ public struct ConferenceCore: Sendable {
     var step = Step(at: now, by: command.subject(in: self), after: numbers, keepsRecords: rules.storesRecords)
     switch command {
     case .hello(let connection, let id, let params, let identity):
-      handle(params, of: identity, id: id, on: connection, &step)
+      begin(Action(.connection(connection, id), .hello(params, identity)), &step)
     case .token(let connection, let id, let params, let identity):
-      sessions.apply(.request(.session(.token(params)), id, on: connection, proving: identity), &step)
-    case .request(let connection, let id, let request): sessions.apply(.request(request, id, on: connection), &step)
+      begin(Action(.connection(connection, id), .token(params, identity)), &step)
+    case .request(let connection, let id, let request):
+      begin(Action(.connection(connection, id), .request(request, from: nil)), &step)
     case .resume(let connection, let id, let params, let network):
-      sessions.apply(.request(.session(.resume(params)), id, on: connection, from: network), &step)
+      begin(Action(.connection(connection, id), .request(.session(.resume(params)), from: network)), &step)
+    case .stream(let connection, let id, let request):
+      begin(Action(.connection(connection, id), .stream(request)), &step)
     case .connectionClosed(let connection, let clean): sessions.apply(.closed(connection, clean: clean), &step)
     case .connectionOverdue(let connection, let isOverdue): sessions.apply(.overdue(connection, isOverdue), &step)
-    case .stream(let connection, let id, let request): handle(request, id: id, on: connection, &step)
     case .silence(let asker, let silence): sessions.apply(.silence(asker, silence), &step)
     case .publishPrepared, .answerProcessed, .offerAnswered, .streamAnswered, .swapProcessed, .serverOffer, .media,
       .excess, .subscription, .trackLayers, .mediaLoad, .activeSpeakers, .quality:
@@ -92,7 +94,7 @@ public struct ConferenceCore: Sendable {
       case .sessions(let message): sessions.apply(message, &step)
       case .rooms(let message): rooms.apply(message, &step)
       case .calls(let message): tellCalls(message, &step)
-      case .requests(let message): take(message, &step)
+      case .actions(let message): carryOn(message, &step)
       }
     }
   }

@@ -18,16 +18,16 @@ extension ConferenceCore {
     _ action: OperatorAction, from peer: String? = nil, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
     var step = Step(at: now, byOperatorAt: peer, after: numbers, keepsRecords: rules.storesRecords)
-    do throws(ErrorObject) {
-      if let answer = try perform(action, &step) { step.conclude(.success(answer)) }
-    } catch {
-      step.conclude(.failure(error))
-    }
+    begin(Action(.operator, .operate(action)), &step)
     let answer = step.outcome ?? .failure(ErrorObject(.internalError))
     return (answer, end(step))
   }
 
-  /// Nil where it is an owner's, who says what has come of it.
+  /// Performs it, and says what has come of it, unless it is an owner's, who says so.
+  mutating func operate(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) {
+    if let answer = try perform(action, &step) { step.conclude(.success(answer)) }
+  }
+
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer? {
     switch action {
     case .look, .closeRoom, .setLocked, .setMedia, .remove, .bans, .liftBan, .banAddress, .banAddressOf, .liftAddress:

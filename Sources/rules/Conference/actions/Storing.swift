@@ -29,8 +29,8 @@ struct Storing: Sendable {
   static let ringPatience = TimeDelta.seconds(1)
 
   let rules: ConferenceRules
-  private(set) var waiters: [StoreTicket: StoreWaiter] = [:]
-  private var deadlines = Deadlines<StoreTicket>()
+  private(set) var waiters: [Ticket: StoreWaiter] = [:]
+  private var deadlines = Deadlines<Ticket>()
 
   /// Nothing is stored, and nobody waits.
   init(rules: ConferenceRules) { self.rules = rules }
@@ -42,34 +42,34 @@ struct Storing: Sendable {
 
   /// Sends changes to the disk; with a waiter, `stored` or the end of its patience wakes it.
   @discardableResult
-  mutating func write(_ changes: [StoreChange], waiter: StoreWaiter? = nil, _ step: inout Step) -> StoreTicket {
+  mutating func write(_ changes: [StoreChange], waiter: StoreWaiter? = nil, _ step: inout Step) -> Ticket {
     let ticket = takeTicket(waiter, &step)
     step.add(.write(ticket, changes))
     return ticket
   }
 
   /// A new ticket, and who waits for it.
-  private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: inout Step) -> StoreTicket {
+  private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: inout Step) -> Ticket {
     let ticket = step.makeTicket()
     if let waiter { wait(waiter, for: ticket, step.now) }
     return ticket
   }
 
   /// Somebody waits for a ticket.
-  mutating func wait(_ waiter: StoreWaiter, for ticket: StoreTicket, _ now: Now) {
+  mutating func wait(_ waiter: StoreWaiter, for ticket: Ticket, _ now: Now) {
     waiters[ticket] = waiter
     let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
     deadlines.set(ticket, at: now.instant + patience)
   }
 
-  private mutating func takeWaiter(_ ticket: StoreTicket) -> StoreWaiter? {
+  private mutating func takeWaiter(_ ticket: Ticket) -> StoreWaiter? {
     deadlines.cancel(ticket)
     return waiters.removeValue(forKey: ticket)
   }
 
   /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
   mutating func stored(
-    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ step: inout Step
+    _ ticket: Ticket, _ isOnDisk: Bool, _ calls: Switchboard, _ step: inout Step
   ) {
     switch takeWaiter(ticket) {
     case .message(let message): settle(message, isOnDisk: isOnDisk, &step)
@@ -90,7 +90,7 @@ struct Storing: Sendable {
   // MARK: - Chat
 
   /// The same message came again before it was on disk: both requests get its result.
-  mutating func wait(_ key: RequestKey, for ticket: StoreTicket) {
+  mutating func wait(_ key: RequestKey, for ticket: Ticket) {
     guard case .message(var message) = waiters[ticket] else { return }
     message.requests.append(key)
     waiters[ticket] = .message(message)
@@ -153,7 +153,7 @@ struct Storing: Sendable {
 
   /// What the disk has; nil where it does not answer.
   mutating func fetched(
-    _ ticket: StoreTicket, _ records: [UserRecord]?, _ step: inout Step
+    _ ticket: Ticket, _ records: [UserRecord]?, _ step: inout Step
   ) {
     guard case .history(let history) = waiters[ticket] else { return }
     _ = takeWaiter(ticket)

@@ -24,7 +24,7 @@ extension ConferenceCore {
         $0.reason = "resume_token"
       }
       if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
-        step.send(.sessions(.awaitSilence(key, .call(request), about: seat)))
+        step.send(.sessions(.awaitSilence(Action(.call(request), key), about: seat)))
         return nil
       }
       mayTake = true

@@ -18,7 +18,7 @@ struct ChatLog: Sendable {
     /// Its sender has been told this.
     case sent(ChatSendResult)
     /// It is on its way to the disk.
-    case beingStored(StoreTicket)
+    case beingStored(Ticket)
   }
 
   /// Bytes of all messages that are kept, for each that may be: texts are as long as the protocol allows, or names take as much.
@@ -133,7 +133,7 @@ extension Rooms {
     switch table[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
     case .sent(let result): return .chatSent(result)
     case .beingStored(let ticket):
-      step.send(.requests(.awaitToo(key, ticket)))
+      step.send(.actions(.awaitToo(key, ticket)))
       return nil
     case nil: break
     }
@@ -161,7 +161,7 @@ extension Rooms {
         requests: [key], result: result, room: message.room, user: seat.user, clientMsgId: params.clientMsgId)
       let change = StoreChange.message(stored, forgetting: forgotten)
       let ticket = step.makeTicket()
-      step.send(.requests(.awaitStored(ticket, waiter)))
+      step.send(.actions(.awaitStored(ticket, waiter)))
       step.add(.write(ticket, [change]))
       outcome = .beingStored(ticket)
     }

@@ -132,7 +132,7 @@ extension Rooms {
         identity: session.identity, network: session.presence.reachedFrom, old: old.member, seat: old.id,
         silence: silence)
       if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
-        step.send(.sessions(.awaitSilence(key, .room(.join(params)), about: seat)))
+        step.send(.sessions(.awaitSilence(Action(.room(.join(params)), key), about: seat)))
         return nil
       }
     }

@@ -17,10 +17,10 @@ final class StorageThread: Sendable {
   static let patience = 16_384
 
   fileprivate enum Input: Sendable {
-    case store(StoreTicket, [StoreChange])
+    case store(Ticket, [StoreChange])
     case outbox(OutboxChange)
     case message(WebhookMessage)
-    case fetch(StoreTicket, RecordQuery)
+    case fetch(Ticket, RecordQuery)
     case stop
   }
 
@@ -76,7 +76,7 @@ final class StorageThread: Sendable {
   }
 
   /// Takes changes to be written; false when too many wait already.
-  func store(_ ticket: StoreTicket, _ changes: [StoreChange]) -> Bool { post(.store(ticket, changes)) }
+  func store(_ ticket: Ticket, _ changes: [StoreChange]) -> Bool { post(.store(ticket, changes)) }
 
   /// Takes a change of what waits to be delivered. One that does not fit is lost for the next process only.
   func keep(_ change: OutboxChange) { _ = post(.outbox(change)) }
@@ -94,7 +94,7 @@ final class StorageThread: Sendable {
   }
 
   /// Takes a question, answered in order with the changes; false when too many wait already.
-  func fetch(_ ticket: StoreTicket, _ query: RecordQuery) -> Bool { mailbox.post(.fetch(ticket, query)) }
+  func fetch(_ ticket: Ticket, _ query: RecordQuery) -> Bool { mailbox.post(.fetch(ticket, query)) }
 
   /// Ends the thread after what has been taken is written.
   func stop() {
@@ -143,7 +143,7 @@ private struct StorageLoop: ~Copyable {
 
   /// What collects for the next transaction.
   private struct Batch {
-    var tickets: [StoreTicket] = []
+    var tickets: [Ticket] = []
     var changes: [StoreChange] = []
     var outbox: [OutboxChange] = []
     var isEmpty: Bool { tickets.isEmpty && outbox.isEmpty }
@@ -235,7 +235,7 @@ private struct StorageLoop: ~Copyable {
     if left > 0 { OwnerThread.sleep(milliseconds: Int((left + 999_999) / 1_000_000)) }
   }
 
-  private mutating func read(_ ticket: StoreTicket, _ query: RecordQuery) {
+  private mutating func read(_ ticket: Ticket, _ query: RecordQuery) {
     do throws(StorageError) {
       answer(.fetched(ticket, try file.records(query)))
     } catch {

@@ -1,0 +1,106 @@
+// How every action begins, whoever asks and whatever for. Sessions know what came before and have rates, users and networks have budgets, and
+// whoever owns what it is about performs it and replies.
+//
+//   Command, operate ─▶ Action ─▶ begin: known? ─▶ budget ─▶ perform ─▶ reply
+//                                 (`Sessions`)      │          └─▶ waits for workers' word ─▶ perform
+//                                                   └─▶ rates of the session ─▶ perform
+
+import Basics
+import Calls
+import Members
+import Names
+import Rooms
+import RoostProtocol
+import Sessions
+
+extension ConferenceCore {
+  /// Begins an action: known? → budget → perform → reply. Operators have no window of requests, and no budget.
+  mutating func begin(_ action: Action, _ step: inout Step) {
+    switch action.who {
+    case .connection: sessions.apply(.recognize(action), &step)
+    case .session, .operator: charge(action, &step)
+    }
+  }
+
+  /// What sessions hand on of actions.
+  mutating func carryOn(_ message: ActionMessage, _ step: inout Step) {
+    switch message {
+    case .known(let action): charge(action, &step)
+    case .charged(let action): perform(action, nil, &step)
+    case .heard(let action, let silence): perform(action, silence, &step)
+    case .replyAgain(let origin, let seat, let key, let connection):
+      let result = Repeating.reply(origin, seat, key.session, self, step.now)
+      step.send(.sessions(.repeated(key, on: connection, result)))
+    case .awaitStored(let ticket, let message): storing.wait(.message(message), for: ticket, step.now)
+    case .awaitToo(let key, let ticket): storing.wait(key, for: ticket)
+    }
+  }
+
+  /// Takes what it weighs from budgets, once, whatever becomes of it. What it takes of the rates of its session is the session's to say: then
+  /// it comes back.
+  private mutating func charge(_ action: Action, _ step: inout Step) {
+    do throws(ErrorObject) {
+      try budgets.take(for: action, sessions, at: step.now)
+    } catch {
+      return step.refuse(action, error)
+    }
+    if case .session(let key) = action.who, let rate = rate(of: action.wish, key.session) {
+      step.send(.sessions(.charge(key, rate, then: action)))
+    } else {
+      perform(action, nil, &step)
+    }
+  }
+
+  /// Nil: nothing. Who has no seat pays for no views, as they are refused.
+  private func rate(of wish: Action.Wish, _ session: SessionID) -> SessionRate? {
+    switch wish {
+    case .request(.peerConnection(.offer), _): .offer
+    case .request(.view(.show(let params)), _): .shows(params.views.count, "changing views")
+    case .stream(let request): (try? rooms.views(on: request.shown, of: session)).flatMap { request.rate(views: $0) }
+    case .request, .hello, .token, .operate: nil
+    }
+  }
+
+  /// Performs it and replies, with all checks on what is true now. `silence`: what it has waited for.
+  mutating func perform(_ action: Action, _ silence: MediaSilence?, _ step: inout Step) {
+    do throws(ErrorObject) {
+      switch (action.who, action.wish) {
+      case (.operator, .operate(let wish)): try operate(wish, &step)
+      case (.session(let key), .request(let request, _)):
+        if let reply = try perform(request, key, silence, &step) { step.answer(key, .success(reply)) }
+      case (.session(let key), .token(_, let identity)): sessions.apply(.renew(key, identity), &step)
+      case (.session(let key), .stream(let request)): rooms.apply(.stream(request, key), &step)
+      case (.session, .hello): throw ErrorObject(.invalidState, "This connection has its session.")
+      case (.connection(let connection, let id), .hello(let params, let identity)):
+        var hello = Hello(params, of: identity, id: id, on: connection)
+        hello.silence = silence
+        sessions.apply(.hello(hello), &step)
+      case (.connection(let connection, let id), .request(.session(.resume(let params)), let network)):
+        sessions.apply(.resume(params, id, on: connection, from: network), &step)
+      // Only `Command.hello` says whose hello it is.
+      case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),
+        (.session, .operate), (.operator, .request), (.operator, .hello), (.operator, .token), (.operator, .stream):
+        throw ErrorObject(.notLoggedIn)
+      }
+    } catch {
+      step.refuse(action, error)
+    }
+  }
+}
+
+extension Budgets {
+  /// Takes what an action weighs.
+  /// - Throws: 1006 with the time to wait, −32602 for the names of a hello.
+  fileprivate mutating func take(for action: Action, _ sessions: Sessions, at now: Now) throws(ErrorObject) {
+    switch action.who {
+    case .connection:
+      guard case .hello(let params, let identity) = action.wish else { return }
+      // Doors have looked already. Behind this line names are compared as Swift does, which agrees with bytes among such names alone.
+      try NameForm.check(identity.user, "user")
+      try NameForm.check(identity.device, "deviceId")
+      try take(hello: params, of: identity, at: now)
+    case .session(let key): try take(action.wish.weight, of: sessions.facts(of: key.session)?.identity, at: now)
+    case .operator: break
+    }
+  }
+}
