@@ -69,6 +69,6 @@ import Testing
     _ = try scene.join(a).get()
     scene.log = []
     _ = scene.operate(.remove(user: "A", room: "demo"))
-    #expect(scene.log.count == 2 && scene.log.allSatisfy { $0.subject == nil })
+    #expect(scene.log.count == 3 && scene.log.allSatisfy { $0.subject == nil })
   }
 }

@@ -13,7 +13,7 @@ package struct Action: Sendable {
     /// A session, by its request.
     case session(RequestKey)
     /// An operator.
-    case `operator`
+    case `operator`(Operator)
   }
 
   /// What.
@@ -39,6 +39,16 @@ package struct Action: Sendable {
 
   /// A request of a session.
   package init(_ request: Request, _ key: RequestKey) { self.init(.session(key), .request(request, from: nil)) }
+}
+
+/// An operator: who, and from where.
+package struct Operator: Hashable, Sendable {
+  /// The name of what they showed, such as `admin.token`.
+  package let name: String
+  /// From where the wish came; nil where that is not known. Every line of the step says it.
+  package let peer: String?
+
+  package init(name: String, peer: String?) { (self.name, self.peer) = (name, peer) }
 }
 
 extension Action.Wish {

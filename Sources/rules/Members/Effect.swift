@@ -208,7 +208,7 @@ public struct CloseReason: Hashable, Sendable {
 /// One line for the log.
 public struct LogEntry: Hashable, Sendable {
   /// How much it matters.
-  public enum Level: Hashable, Sendable { case info, warning }
+  public enum Level: Hashable, Sendable { case debug, info, warning }
   /// One fact.
   public struct Field: Hashable, Sendable {
     /// Its name.

@@ -191,6 +191,7 @@ struct ConferenceLoop: ~Copyable {
   private func log(_ entry: LogEntry) {
     let level: LogLevel =
       switch entry.level {
+      case .debug: .debug
       case .info: .info
       case .warning: .warning
       }

@@ -65,7 +65,7 @@ extension ConferenceCore {
   mutating func perform(_ action: Action, _ silence: MediaSilence?, _ step: inout Step) {
     do throws(ErrorObject) {
       switch (action.who, action.wish) {
-      case (.operator, .operate(let wish)): try operate(wish, &step)
+      case (.operator(let who), .operate(let wish)): operate(wish, by: who, &step)
       case (.session(let key), .request(let request, _)):
         if let reply = try perform(request, key, silence, &step) { step.answer(key, .success(reply)) }
       case (.session(let key), .token(_, let identity)): sessions.apply(.renew(key, identity), &step)

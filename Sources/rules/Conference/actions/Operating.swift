@@ -13,19 +13,26 @@ extension ConferenceCore {
   /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, and for one that nothing bars; 2002 where too many are in a room, 3002 for a call that is
   ///   over, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
   ///   where an address is not to be banned.
-  /// - Parameter peer: from where the wish came, for the lines that it leaves in the log.
+  /// - Parameters:
+  ///   - peer: from where the wish came, for the lines that it leaves in the log.
+  ///   - name: what they showed, for the line of each (`operator_action`).
   public mutating func operate(
-    _ action: OperatorAction, from peer: String? = nil, at now: Now
+    _ action: OperatorAction, from peer: String? = nil, by name: String = "admin.token", at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
     var step = Step(at: now, byOperatorAt: peer, after: numbers, keepsRecords: rules.storesRecords)
-    begin(Action(.operator, .operate(action)), &step)
+    begin(Action(.operator(Operator(name: name, peer: peer)), .operate(action)), &step)
     let answer = step.outcome ?? .failure(ErrorObject(.internalError))
     return (answer, end(step))
   }
 
-  /// Performs it, and says what has come of it, unless it is an owner's, who says so.
-  mutating func operate(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) {
-    if let answer = try perform(action, &step) { step.conclude(.success(answer)) }
+  /// Performs it, says what has come of it where no owner has, and leaves its line.
+  mutating func operate(_ action: OperatorAction, by who: Operator, _ step: inout Step) {
+    do throws(ErrorObject) {
+      if let answer = try perform(action, &step) { step.conclude(.success(answer)) }
+    } catch {
+      step.conclude(.failure(error))
+    }
+    action.leaveLine(by: who, step.outcome ?? .failure(ErrorObject(.internalError)), &step)
   }
 
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer? {
