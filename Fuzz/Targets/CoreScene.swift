@@ -224,7 +224,9 @@ final class CoreScene {
         commands += answers(to: effect)
       case .store(.write(let ticket, _)): waiting.append(ticket)
       case .store(.read(let ticket, _)): commands.append(.fetched(ticket, nil))
-      case .outside, .operation: break
+      case .outside(.ask(let ticket, _)): commands.append(.answered(ticket, .yes))
+      case .outside(.push), .outside(.webhook), .operation: break
+      case .goOn(let session): commands.append(.goOn(session))
       }
     }
     for command in commands { carry(core.apply(command, at: now)) }

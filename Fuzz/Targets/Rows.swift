@@ -125,6 +125,7 @@ private final class RestoredScene {
         precondition((try? ServerFrame.reply(id, reply).encode()) != nil, "what was kept can be said")
       case .client(.event(_, let message)):
         precondition((try? ServerFrame.event(message).encode()) != nil, "what was kept can be said")
+      case .goOn(let session): carry(core.apply(.goOn(session), at: now))
       case .client, .media, .outside, .operation: break
       }
     }

@@ -113,7 +113,7 @@ private final class Apart {
       case .client(.reply(let connection, _, let result)): hear(connection, nil, result)
       case .client(.event(let connection, let message)): hear(connection, message.event, nil)
       case .client(.broadcast(let receivers, _, let event)): for one in receivers { hear(one.connection, event, nil) }
-      case .client, .media, .store, .outside, .operation: break
+      case .client, .media, .store, .outside, .operation, .goOn: break
       }
     }
   }

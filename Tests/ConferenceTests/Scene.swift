@@ -81,6 +81,8 @@ final class Scene {
   var stores: [(Ticket, [StoreChange])] = []
   var pushes: [PushNotice] = []
   var hooks: [WebhookEvent] = []
+  /// What the application was asked; whoever runs the scene answers.
+  var questions: [(ticket: Ticket, question: Question)] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
   var negotiationError: ErrorObject?
   /// Lines that the fake SDP negotiation finds besides those announced.
@@ -141,7 +143,7 @@ final class Scene {
     let end = now.advanced(by: delta)
     while let deadline = core.nextDeadline, deadline <= end.instant {
       now = now.advanced(by: deadline - now.instant)
-      _ = run(core.poll(at: now))
+      for command in run(core.poll(at: now)) { apply(command) }
       #expect(core.nextDeadline.map { $0 > now.instant } ?? true, "poll meets every deadline that is due")
     }
     now = end
@@ -157,7 +159,7 @@ final class Scene {
     self.effects += effects
     var commands: [Command] = []
     for effect in effects {
-      #expect(commands.isEmpty, "negotiation is the last effect of its step")
+      if case .goOn = effect {} else { #expect(commands.isEmpty, "negotiation is the last effect of its step") }
       switch effect {
       case .client(let effect): take(effect)
       case .media(let effect): commands += take(effect)
@@ -165,10 +167,12 @@ final class Scene {
       case .store(.read): break
       case .outside(.push(let notice)): pushes.append(notice)
       case .outside(.webhook(let event)): hooks.append(event)
+      case .outside(.ask(let ticket, let question)): questions.append((ticket, question))
       case .operation(.log(let entry)): log.append(entry)
       case .operation(.count(let counter)): counters[counter, default: 0] += 1
       case .operation(.setRevoked(let id, let isRevoked)):
         if isRevoked { revoked.insert(id) } else { revoked.remove(id) }
+      case .goOn(let session): commands.append(.goOn(session))
       }
     }
     return commands
@@ -349,7 +353,7 @@ final class Scene {
       case .media(.negotiatePublish), .media(.discardPublish), .media(.negotiateAnswer), .media(.answerOffer),
         .media(.swapSubscriptions), .media(.askSilence):
         false
-      case .client, .media, .store, .outside: true
+      case .client, .media, .store, .outside, .goOn: true
       }
     }
     #expect(heard.isEmpty, "\(request.method.rawValue) was refused, and others heard of it")

@@ -213,6 +213,27 @@ import Testing
     #expect(try home.scene.seat(home.anna) == home.seat)
   }
 
+  /// Nor does one whose own socket breaks meanwhile take it: workers are asked again when they are back.
+  @Test func whoIsCutMeanwhileTakesTheSeatWhenTheyAreBack() throws {
+    let home = try Home()
+    home.scene.cut(home.anna)
+    home.scene.advance(.seconds(6))
+    let other = home.newcomer("new")
+    home.scene.holdsAnswers = true
+    let id = other.makeID()
+    let session = try #require(home.scene.core.sessions.table[on: other.connection])
+    let join = Request.room(.join(RoomJoinParams(room: "demo", takeover: true)))
+    other.requests[id] = join
+    home.scene.apply(.request(other.connection, id, join))
+    home.scene.cut(other)
+    home.scene.apply(.silence(.request(RequestKey(session: session, id: id)), .seconds(60)))
+    #expect(home.scene.core.rooms.table.seats[home.seat] != nil && other.replies[id] == nil)
+    home.scene.holdsAnswers = false
+    _ = home.scene.resume(other)
+    #expect(other.replies[id]?.count == 1 && home.scene.silenceQuestions == 2)
+    #expect(home.scene.core.seat(of: other.connection) != nil)
+  }
+
   // MARK: - Hello
 
   private func hello(_ home: Home, _ client: Client, takeover: Bool = true) -> ErrorObject? {

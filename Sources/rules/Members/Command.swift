@@ -75,6 +75,10 @@ public enum Command: Sendable {
   case stored(Ticket, Bool)
   /// Records from the disk; nil where it has none to give.
   case fetched(Ticket, [UserRecord]?)
+  /// What the application has said; only the first word on a ticket counts.
+  case answered(Ticket, QuestionAnswer)
+  /// The next of what a session has waited with (`Effect.goOn`).
+  case goOn(SessionID)
 
   /// The server is about to stop: tells every session, and takes no new session or join.
   case drain(retryAfterMilliseconds: Int64?)

@@ -16,6 +16,8 @@ public enum Effect: Equatable, Sendable {
   case outside(OutsideEffect)
   /// To those who operate the server.
   case operation(OperationEffect)
+  /// To the conference itself: apply `.goOn` when all before it is carried out, before anything else. The last effect of its step.
+  case goOn(SessionID)
 }
 
 /// What goes to clients.
@@ -121,6 +123,8 @@ public indirect enum OutsideEffect: Equatable, Sendable {
   case push(PushNotice)
   /// For webhook subscribers. Only where `rules.hasWebhooks`.
   case webhook(WebhookEvent)
+  /// To the application; then apply `.answered`. Only what `rules.questions` says.
+  case ask(Ticket, Question)
 }
 
 /// What is noted for those who operate the server.

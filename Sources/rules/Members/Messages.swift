@@ -370,6 +370,12 @@ package enum ActionMessage: Sendable {
   indirect case charged(Action)
   /// It has waited for what is known now of somebody's media.
   indirect case heard(Action, MediaSilence)
+  /// A session is connected again: what it has waited with may go on.
+  case back(SessionID)
+  /// A session is over, and with it all that it waits for.
+  case over(SessionID)
+  /// A connection is over, and with it its hello.
+  case closed(ConnectionID)
   /// It has been served before, and took a seat: this one, where its session has it still.
   indirect case replyAgain(SeatOrigin, SeatID?, RequestKey, on: ConnectionID)
   /// A chat message is on its way to the disk.

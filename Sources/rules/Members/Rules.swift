@@ -147,6 +147,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var storePatience = TimeDelta.seconds(5)
   /// How long after a restart the chat of a room that is not configured waits for somebody to come back.
   public var restoredChatTime = TimeDelta.seconds(600)
+  /// What the application is asked about before it is done.
+  public var questions = QuestionRules()
   /// Timers and bounds of calls.
   public var calls = CallRules()
   /// What a call's room is like; how many people it takes is `calls`' to decide.

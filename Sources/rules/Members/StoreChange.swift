@@ -4,18 +4,6 @@ import Basics
 import Calls
 import RoostProtocol
 
-/// Names a change that is on its way to the disk.
-public struct Ticket: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The number.
-  public let rawValue: UInt64
-  /// The ticket with this number.
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
-  /// Older tickets are smaller.
-  public static func < (a: Ticket, b: Ticket) -> Bool { a.rawValue < b.rawValue }
-  /// The number, for logs.
-  public var description: String { String(rawValue) }
-}
-
 /// One change of what is kept. Changes are made in the order of their tickets.
 public enum StoreChange: Equatable, Sendable {
   /// A chat message of a room; those of the room up to number `forgetting` are not kept any more.

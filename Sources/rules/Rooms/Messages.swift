@@ -65,7 +65,7 @@ extension Rooms {
     case .activeSpeakers(let room, let levels): seating.activeSpeakers(levels, in: room, &step)
     case .quality(let reports): quality.take(reports, &seating.table, &step)
     case .hello, .token, .request, .resume, .stream, .connectionClosed, .connectionOverdue, .silence, .stored, .fetched,
-      .drain:
+      .answered, .goOn, .drain:
       assertionFailure("not about rooms")
     }
   }

@@ -38,6 +38,7 @@ extension Sessions {
     }
     step.send(.resumed(session.id))
     step.send(.connected(session.id, isAnew: missed == nil))
+    step.send(.actions(.back(session.id)))
   }
 
   /// Tells a session how things stand that has lost events.
@@ -60,6 +61,7 @@ extension Sessions {
   /// A clean close ends the session; anything else starts its grace.
   mutating func connectionClosed(_ connection: ConnectionID, clean: Bool, _ step: inout Step) {
     takeovers.forget(.hello(connection))
+    step.send(.actions(.closed(connection)))
     guard let id = table[on: connection] else { return }
     table.disconnect(id)
     if clean {
@@ -85,6 +87,7 @@ extension Sessions {
     // Nothing is said to it any more, whatever its end leads to.
     table.disconnect(id)
     if let facts = table.facts(of: id) { step.send(.note(facts)) }
+    step.send(.actions(.over(id)))
     let keeper = table.keeper(for: id)
     let wasSuperseded = table.endSupersession(id)
     step.send(.gone(id, reason))

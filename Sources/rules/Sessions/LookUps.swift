@@ -11,6 +11,11 @@ extension Sessions {
   /// What rooms are to know of a session; nil where it is gone.
   package func facts(of id: SessionID) -> MemberFacts? { table.facts(of: id) }
 
+  /// Whether somebody may begin a session, as far as tokens go that were taken back, and the end of the process.
+  package func mayBegin(_ identity: Identity) -> Bool {
+    !isDraining && (try? Revoking.check(identity, revocations)) != nil
+  }
+
   /// Where a session has its seat.
   package func place(of id: SessionID) -> MemberPlace? { table[id]?.place }
 

@@ -175,6 +175,7 @@ struct ConferenceLoop: ~Copyable {
     case .operation(.log(let entry)): log(entry)
     case .operation(.count(let counter)): counts[counter, default: 0] += 1
     case .operation(.setRevoked(let id, let isRevoked)): outputs.setRevoked(id, isRevoked)
+    case .goOn(let session): apply(.goOn(session))
     }
   }
 

@@ -1,9 +1,8 @@
 // How every action begins, whoever asks and whatever for. Sessions know what came before and have rates, users and networks have budgets, and
 // whoever owns what it is about performs it and replies.
 //
-//   Command, operate ─▶ Action ─▶ begin: known? ─▶ budget ─▶ perform ─▶ reply
-//                                 (`Sessions`)      │          └─▶ waits for workers' word ─▶ perform
-//                                                   └─▶ rates of the session ─▶ perform
+//   Command, operate ─▶ Action ─▶ begin: known? ─▶ budget, rates ─▶ right? ─▶ ask ─▶ perform ─▶ reply
+//                                 (`Sessions`)                   (`Asking.swift`)    └─▶ workers' word ─▶ perform
 
 import Basics
 import Calls
@@ -14,7 +13,7 @@ import RoostProtocol
 import Sessions
 
 extension ConferenceCore {
-  /// Begins an action: known? → budget → perform → reply. Operators have no window of requests, and no budget.
+  /// Begins an action: known? → budget → right → ask → perform → reply. Operators have no window of requests, and no budget.
   mutating func begin(_ action: Action, _ step: inout Step) {
     switch action.who {
     case .connection: sessions.apply(.recognize(action), &step)
@@ -26,8 +25,11 @@ extension ConferenceCore {
   mutating func carryOn(_ message: ActionMessage, _ step: inout Step) {
     switch message {
     case .known(let action): charge(action, &step)
-    case .charged(let action): perform(action, nil, &step)
-    case .heard(let action, let silence): perform(action, silence, &step)
+    case .charged(let action): proceed(action, &step)
+    case .heard(let action, let silence): heard(action, silence, &step)
+    case .back(let session): asking.call(session)
+    case .over(let session): for ticket in asking.forget(session) { _ = storing.tickets.settle(ticket) }
+    case .closed(let connection): if let ticket = asking.forget(connection) { _ = storing.tickets.settle(ticket) }
     case .replyAgain(let origin, let seat, let key, let connection):
       let result = Repeating.reply(origin, seat, key.session, self, step.now)
       step.send(.sessions(.repeated(key, on: connection, result)))
@@ -47,7 +49,7 @@ extension ConferenceCore {
     if case .session(let key) = action.who, let rate = rate(of: action.wish, key.session) {
       step.send(.sessions(.charge(key, rate, then: action)))
     } else {
-      perform(action, nil, &step)
+      proceed(action, &step)
     }
   }
 
@@ -59,6 +61,14 @@ extension ConferenceCore {
     case .stream(let request): (try? rooms.views(on: request.shown, of: session)).flatMap { request.rate(views: $0) }
     case .request, .hello, .token, .operate: nil
     }
+  }
+
+  /// Workers have said how silent somebody's media are. Who is not connected takes no seat: workers are asked again when they are back.
+  private mutating func heard(_ action: Action, _ silence: MediaSilence, _ step: inout Step) {
+    if case .session(let key) = action.who, !isConnected(key.session) {
+      return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: key.session)
+    }
+    perform(action, silence, &step)
   }
 
   /// Performs it and replies, with all checks on what is true now. `silence`: what it has waited for.

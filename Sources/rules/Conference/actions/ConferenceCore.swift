@@ -19,6 +19,7 @@ public struct ConferenceCore: Sendable {
   var sessions: Sessions
   var rooms: Rooms
   var storing: Storing
+  var asking = Asking()
   var calls: Switchboard
   /// What was given last to something new, and what new names are made of.
   private(set) var numbers: Numbers
@@ -80,6 +81,8 @@ public struct ConferenceCore: Sendable {
       rooms.apply(.media(command), &step)
     case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &step)
     case .fetched(let ticket, let records): storing.fetched(ticket, records, &step)
+    case .answered(let ticket, let answer): answered(ticket, answer, &step)
+    case .goOn(let session): goOn(session, &step)
     case .drain(let retryAfter):
       rooms.apply(.drain, &step)
       sessions.apply(.drain(retryAfter: retryAfter), &step)
@@ -108,6 +111,7 @@ public struct ConferenceCore: Sendable {
 
   private mutating func finish(_ step: consuming Step) -> [Effect] {
     deliver(&step)
+    for session in asking.takeCalled() where isConnected(session) { step.add(.goOn(session)) }
     numbers = step.numbers
     return step.end()
   }
@@ -129,7 +133,11 @@ public struct ConferenceCore: Sendable {
         sessions.poll(&step)
       } else if rooms.nextDeadline == next {
         rooms.poll(&step)
-      } else if !storing.poll(calls, &step) {
+      } else if let ticket = storing.tickets.popDue(at: now.instant) {
+        step.subject = subject(of: ticket)
+        answered(ticket, .nothing, &step)
+        storing.stored(ticket, false, calls, &step)
+      } else {
         break
       }
       deliver(&step)

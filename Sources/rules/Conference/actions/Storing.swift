@@ -1,18 +1,10 @@
 // What is kept beyond the process, and how that is waited for: a change goes out with a ticket, and the requests that it
-// was promised to are answered when the ticket comes back. Nothing else waits.
+// was promised to are answered when the ticket comes back.
 
 import Basics
 import Calls
 import Members
 import RoostProtocol
-
-/// Who is to be told when a ticket comes back.
-enum StoreWaiter: Sendable {
-  case message(UnstoredMessage)
-  case records([UserRecord])
-  case history(UnreadHistory)
-  case rings([PushNotice])
-}
 
 /// The newer part of a page of records, which waits for the older part.
 struct UnreadHistory: Sendable {
@@ -22,69 +14,59 @@ struct UnreadHistory: Sendable {
   let missing: Int
 }
 
-/// Tickets that are out with those who wait for them.
+/// What waits for the disk or for the application.
 struct Storing: Sendable {
   /// How long a phone that is to be woken waits for the disk. Longer and people wait for a disk that hangs; shorter and a ring
   /// leaves that the next process would know nothing of, so that nobody would take it back.
   static let ringPatience = TimeDelta.seconds(1)
 
   let rules: ConferenceRules
-  private(set) var waiters: [Ticket: StoreWaiter] = [:]
-  private var deadlines = Deadlines<Ticket>()
+  /// All that is out.
+  var tickets = Tickets()
 
   /// Nothing is stored, and nobody waits.
   init(rules: ConferenceRules) { self.rules = rules }
 
-  /// When `poll` has something to do; nil when nothing waits.
-  var nextDeadline: Instant? { deadlines.next }
+  var waiters: [Ticket: Waiter] { tickets.waiters }
+
+  /// When the patience of somebody is over; nil when nothing waits.
+  var nextDeadline: Instant? { tickets.next }
 
   // MARK: - Tickets
 
   /// Sends changes to the disk; with a waiter, `stored` or the end of its patience wakes it.
   @discardableResult
-  mutating func write(_ changes: [StoreChange], waiter: StoreWaiter? = nil, _ step: inout Step) -> Ticket {
-    let ticket = takeTicket(waiter, &step)
+  mutating func write(_ changes: [StoreChange], waiter: Waiter? = nil, _ step: inout Step) -> Ticket {
+    let ticket = makeTicket(waiter, &step)
     step.add(.write(ticket, changes))
     return ticket
   }
 
   /// A new ticket, and who waits for it.
-  private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: inout Step) -> Ticket {
+  private mutating func makeTicket(_ waiter: Waiter?, _ step: inout Step) -> Ticket {
     let ticket = step.makeTicket()
     if let waiter { wait(waiter, for: ticket, step.now) }
     return ticket
   }
 
   /// Somebody waits for a ticket.
-  mutating func wait(_ waiter: StoreWaiter, for ticket: Ticket, _ now: Now) {
-    waiters[ticket] = waiter
+  mutating func wait(_ waiter: Waiter, for ticket: Ticket, _ now: Now) {
     let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
-    deadlines.set(ticket, at: now.instant + patience)
-  }
-
-  private mutating func takeWaiter(_ ticket: Ticket) -> StoreWaiter? {
-    deadlines.cancel(ticket)
-    return waiters.removeValue(forKey: ticket)
+    tickets.add(ticket, waiter, patience, now)
   }
 
   /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
   mutating func stored(
     _ ticket: Ticket, _ isOnDisk: Bool, _ calls: Switchboard, _ step: inout Step
   ) {
-    switch takeWaiter(ticket) {
+    switch tickets.settle(ticket) {
     case .message(let message): settle(message, isOnDisk: isOnDisk, &step)
     case .records(let records): tell(records, isOnDisk: isOnDisk, &step)
     case .history(let history): finish(history, with: nil, &step)
     case .rings(let rings): for ring in rings where calls.isOn(ring) { step.add(.push(ring)) }
-    case nil: break
+    // Who waits for the application is nobody's whom the disk tells.
+    case .action, nil: break
     }
-  }
-
-  /// Carries out what is due first; false when nothing is.
-  mutating func poll(_ calls: Switchboard, _ step: inout Step) -> Bool {
-    guard let ticket = deadlines.popDue(at: step.now.instant) else { return false }
-    stored(ticket, false, calls, &step)
-    return true
   }
 
   // MARK: - Chat
@@ -93,7 +75,7 @@ struct Storing: Sendable {
   mutating func wait(_ key: RequestKey, for ticket: Ticket) {
     guard case .message(var message) = waiters[ticket] else { return }
     message.requests.append(key)
-    waiters[ticket] = .message(message)
+    tickets.replace(ticket, .message(message))
   }
 
   private func settle(_ message: UnstoredMessage, isOnDisk: Bool, _ step: inout Step) {
@@ -145,7 +127,7 @@ struct Storing: Sendable {
       return .records(result)
     }
     let unread = UnreadHistory(request: key, device: device, newer: result.records, missing: missing)
-    let ticket = takeTicket(.history(unread), &step)
+    let ticket = makeTicket(.history(unread), &step)
     let before = result.records.last?.callId ?? params.before
     step.add(.read(ticket, RecordQuery(user: user, before: before, limit: missing)))
     return nil
@@ -156,7 +138,7 @@ struct Storing: Sendable {
     _ ticket: Ticket, _ records: [UserRecord]?, _ step: inout Step
   ) {
     guard case .history(let history) = waiters[ticket] else { return }
-    _ = takeWaiter(ticket)
+    _ = tickets.settle(ticket)
     finish(history, with: records, &step)
   }
 

@@ -14,6 +14,18 @@ extension ConferenceCore {
       ?? LineSubject(named: "")
   }
 
+  /// Whose action waits for the application.
+  func subject(of ticket: Ticket) -> LineSubject? {
+    guard case .action(let action, _)? = storing.waiters[ticket] else { return nil }
+    switch (action.who, action.wish) {
+    case (.session(let key), _): return sessions.subject(of: key.session)
+    case (.connection, .hello(_, let identity)): return LineSubject(identity)
+    case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),
+      (.operator, _):
+      return nil
+    }
+  }
+
   /// The one whose subscription this is; nil where it is gone.
   public func subject(of subscription: SubscriptionID) -> LineSubject? {
     rooms.subject(of: subscription)
@@ -37,6 +49,8 @@ extension Command {
       core.rooms.subject(of: seat)
     case .subscription(let id, _): core.rooms.subject(of: id)
     case .trackLayers(let id, _): core.rooms.subject(of: id)
+    case .answered(let ticket, _): core.subject(of: ticket)
+    case .goOn(let session): core.sessions.subject(of: session)
     case .mediaLoad, .activeSpeakers, .quality, .stored, .fetched, .drain: nil
     }
   }

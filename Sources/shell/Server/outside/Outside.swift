@@ -84,6 +84,8 @@ struct Outside: Sendable {
       guard settings.events != nil else { return }
       let wall = WallClock.milliseconds()
       send(WebhookMessage(event, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
+    // No configuration names an application yet, so that nothing is asked.
+    case .ask(let ticket, _): inbox.post(.command(.answered(ticket, .nothing)))
     }
   }
 

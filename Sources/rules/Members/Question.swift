@@ -1,0 +1,141 @@
+// Questions to the application before something is done: what may be asked, what is said, and what comes back.
+
+import Basics
+import RoostProtocol
+
+/// Which actions the application is asked about. None, unless somebody says so.
+public struct QuestionRules: Hashable, Sendable {
+  /// These.
+  public var kinds: Set<Question.Kind> = []
+  /// How long an answer is waited for. Longer, and people wait for an application that hangs.
+  public var patience = TimeDelta.seconds(5)
+  /// Whether what is not answered in time is done; else it is refused, and may be tried again.
+  public var allowsUnanswered = false
+
+  /// Nothing is asked.
+  public init() {}
+}
+
+/// A question to the application: may they?
+public struct Question: Hashable, Sendable {
+  /// What kinds of actions may be asked about.
+  public enum Kind: String, CaseIterable, Hashable, Sendable {
+    /// A session is to begin.
+    case hello
+    /// A seat in a room that is no call's.
+    case join
+    /// An offer to publish, by whatever door.
+    case publish
+    /// A call.
+    case callStart = "call.start"
+    /// More people in a call.
+    case callInvite = "call.invite"
+    /// An answer to a call.
+    case callAccept = "call.accept"
+  }
+
+  /// What is wanted, without what is secret in it.
+  public enum Wish: Hashable, Sendable {
+    case hello(HelloParams)
+    case join(RoomJoinParams)
+    /// What was announced of the tracks.
+    case publish([AnnouncedTrack])
+    case callStart(CallStartParams)
+    case callInvite(CallInviteParams)
+    case callAccept(CallAcceptParams)
+  }
+
+  /// Who wants it.
+  public var user: String
+  /// On which device; nil where that is not known yet.
+  public var device: String?
+  /// In which room, where it is about one.
+  public var room: String?
+  /// In which call, where it is about one that there is.
+  public var call: String?
+  /// What.
+  public var wish: Wish
+
+  /// Its kind.
+  public var kind: Kind {
+    switch wish {
+    case .hello: .hello
+    case .join: .join
+    case .publish: .publish
+    case .callStart: .callStart
+    case .callInvite: .callInvite
+    case .callAccept: .callAccept
+    }
+  }
+}
+
+/// What came of a question.
+public enum QuestionAnswer: Hashable, Sendable {
+  /// They may, as far as the application goes: rules are looked at again.
+  case yes
+  /// They may not; what the client is told, with a reason for its user or its code.
+  case no(ErrorCode, reason: String?)
+  /// Nothing came, or nothing that could be understood.
+  case nothing
+}
+
+extension QuestionAnswer {
+  /// What refuses an action; nil: it goes on.
+  package func refusal(_ rules: QuestionRules) -> ErrorObject? {
+    switch self {
+    case .yes: nil
+    case .no(let code, let reason): ErrorObject(code, "The application does not allow this.") { $0.reason = reason }
+    case .nothing:
+      rules.allowsUnanswered
+        ? nil
+        : ErrorObject(.overloaded, "The application did not answer; try again later.") {
+          ($0.retryable, $0.reason) = (true, "application")
+        }
+    }
+  }
+}
+
+extension Question {
+  /// Whose question it is, and in which room they are.
+  package struct Asker: Sendable {
+    package let user: String
+    package let device: String?
+    package let room: String?
+
+    package init(user: String, device: String?, in room: String?) {
+      (self.user, self.device, self.room) = (user, device, room)
+    }
+  }
+
+  /// The question about what a session wants; nil where it is nothing that is asked about.
+  package init?(_ wish: Action.Wish, of asker: Asker) {
+    switch wish {
+    case .request(.room(.join(var params)), _):
+      params.resumeToken = nil
+      self.init(asker, .join(params), room: params.room)
+    case .request(.peerConnection(.offer(let params)), _) where params.pc == .publish:
+      self.init(asker, .publish(params.tracks ?? []), room: asker.room)
+    case .stream(.publish(_, let params)):
+      self.init(asker, .publish(params.tracks ?? []), room: asker.room)
+    case .request(.call(.start(let params)), _): self.init(asker, .callStart(params))
+    case .request(.call(.invite(let params)), _): self.init(asker, .callInvite(params), call: params.callId)
+    case .request(.call(.accept(var params)), _):
+      params.resumeToken = nil
+      self.init(asker, .callAccept(params), call: params.callId)
+    case .request, .stream, .hello, .token, .operate: return nil
+    }
+  }
+
+  private init(_ asker: Asker, _ wish: Wish, room: String? = nil, call: String? = nil) {
+    (user, device, self.room, self.call, self.wish) = (asker.user, asker.device, room, call, wish)
+    guard let room, CallRoom.isName(room) else { return }
+    (self.room, self.call) = (nil, CallRoom.callId(room))
+  }
+
+  /// The question about a hello.
+  package init(_ params: HelloParams, of identity: Identity) {
+    var params = params
+    (params.token, params.resumeToken) = (nil, nil)
+    (user, device, wish) = (identity.user, identity.device, .hello(params))
+  }
+}
