@@ -30,6 +30,13 @@ extension Forwarder {
     return !consumers[id].isStopped
   }
 
+  /// False where there is no such subscription.
+  mutating func setPriority(of id: ConsumerID?, _ priority: Int) -> Bool {
+    guard let id else { return false }
+    consumers[id].priority = priority
+    return true
+  }
+
   mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ tracks: borrowing Tracks) -> Bool {
     consumers[id].wishedLayer = Self.wish(layer)
     return aim(id, tracks)

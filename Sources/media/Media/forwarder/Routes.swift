@@ -64,6 +64,14 @@ struct Routes: Sendable {
     return nil
   }
 
+  /// The encoding whose media an SSRC bears; nil for repeats, and for what belongs to no track that is there.
+  mutating func findMedia(_ ssrc: UInt32, _ tracks: borrowing Tracks) -> EncodingID? {
+    guard let route = findIncoming(ssrc), !route.isRetransmission, tracks.encodings.contains(route.encoding) else {
+      return nil
+    }
+    return route.encoding
+  }
+
   /// Adds an SSRC; false when the table is full or the SSRC is taken by another stream.
   mutating func addIncoming(_ route: IncomingRoute) -> Bool {
     if let existing = incoming.first(where: { $0.ssrc == route.ssrc }) { return existing.encoding == route.encoding }

@@ -100,11 +100,17 @@ struct RTCPWriter {
   // MARK: to receivers
 
   /// Says that these streams have ended, where that can be said.
-  mutating func sendBye(_ ssrcs: [UInt32], to transport: inout Transport, _ egress: inout Egress) {
-    guard transport.canSend, !ssrcs.isEmpty else { return }
-    for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
-      writeBye(ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)], sender: transport.reporting.ssrc)
-      send(to: &transport, &egress)
+  mutating func sendBye(
+    _ ssrcs: [UInt32], to destination: Destination, _ ends: inout Ends, _ egress: inout Egress
+  ) {
+    switch destination {
+    case .transport(let id):
+      guard ends.transports[id].canSend, !ssrcs.isEmpty else { return }
+      for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
+        let some = ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)]
+        writeBye(some, sender: ends.transports[id].reporting.ssrc)
+        send(to: &ends.transports[id], &egress)
+      }
     }
   }
 

@@ -9,7 +9,7 @@ extension WorkerState {
   /// Carries out one command. What names something gone is counted, and nothing else happens.
   public mutating func apply(_ command: WorkerCommand, at now: Instant) {
     begin(at: now)
-    let done: Bool
+    var done = true
     switch command {
     case .openTransport(let key, let room, let credentials, let loudest):
       done = openTransport(key, room: room, credentials: credentials, loudest: loudest, at: now)
@@ -18,7 +18,6 @@ extension WorkerState {
     case .askSilence(let question, let keys):
       let last = keys.compactMap { directory.transports[$0].flatMap { ends.transports[$0].lastHeard } }.max()
       turn.tell(.silence(question, last.map { max(now - $0, .zero) }))
-      done = true
     case .closeTransport(let key): done = closeTransport(key, at: now)
     case .addProducer(let key, let transport, let parameters, let publisher, let pausesLayers):
       done = addProducer(key, transport: transport, parameters: parameters, publisher: publisher)
@@ -31,16 +30,22 @@ extension WorkerState {
     case .addConsumer(let key, let producer, let transport, let parameters, let paused, let layer, let priority):
       let new = NewConsumer(key: key, producer: producer, parameters: parameters, paused: paused, layer: layer)
       done = addConsumer(new, transport: transport, at: now)
-      if done { _ = setPriority(key, priority) }
-    case .setLayer(let key, let layer): done = setLayer(key, layer)
-    case .setPriority(let key, let priority): done = setPriority(key, priority)
+      if done { done = forwarder.setPriority(of: directory.consumers[key], priority) }
+    case .setLayer(let key, let layer):
+      guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
+      if forwarder.setLayer(id, layer, tracks) { askIfReachable(for: id) }
+      forwarder.askPublisher(forwarder.consumers[id].producer, &tracks, &turn)
+    case .setPriority(let key, let priority):
+      done = forwarder.setPriority(of: directory.consumers[key], priority)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
     case .removeConsumer(let key): done = removeConsumer(key)
-    case .setPaused(let key, let paused): done = setPaused(key, paused)
+    case .setPaused(let key, let paused):
+      guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
+      if forwarder.setPaused(id, paused) { grant(forwarder.ask(for: id, tracks, &turn)) }
     case .swap(let a, let b): done = swap(a, b)
     case .show(let key, let producer, let layer, let priority):
       done = show(producer, on: key, layer: layer)
-      if done { _ = setPriority(key, priority) }
+      if done { done = forwarder.setPriority(of: directory.consumers[key], priority) }
     }
     if !done { counted.staleCommands += 1 }
     followWishes()
@@ -52,7 +57,8 @@ extension WorkerState {
     _ key: TransportKey, room: RoomKey, credentials: ICECredentials, loudest: Int?, at now: Instant
   ) -> Bool {
     guard directory.transports[key] == nil else { return false }
-    let roomID = roomID(room)
+    let roomID = directory.rooms[room] ?? tracks.rooms.insert(RoomSlot(key: room))
+    directory.rooms[room] = roomID
     tracks.rooms[roomID].loudest.most = loudest
     tracks.rooms[roomID].transports += 1
     let id = ends.transports.insert(
@@ -64,13 +70,6 @@ extension WorkerState {
     quality.begin(at: now)
     schedule(id, at: now)
     return true
-  }
-
-  private mutating func roomID(_ key: RoomKey) -> RoomID {
-    if let id = directory.rooms[key] { return id }
-    let id = tracks.rooms.insert(RoomSlot(key: key))
-    directory.rooms[key] = id
-    return id
   }
 
   private mutating func setRemote(_ key: TransportKey, _ remote: RemoteTransport, at now: Instant) -> Bool {
@@ -90,7 +89,9 @@ extension WorkerState {
 
   private mutating func closeTransport(_ key: TransportKey, at now: Instant) -> Bool {
     guard let id = directory.transports.removeValue(forKey: key) else { return false }
-    sendBye(ends.transports[id].routes.outgoing.map(\.ssrc) + [ends.transports[id].reporting.ssrc], to: .transport(id))
+    rtcp.sendBye(
+      ends.transports[id].routes.outgoing.map(\.ssrc) + [ends.transports[id].reporting.ssrc], to: .transport(id), &ends,
+      &egress)
     ends.transports[id].security.close()
     egress.collectDatagrams(of: &ends.transports[id])
     for line in ends.transports[id].routes.lines { _ = removeProducer(tracks.producers[line.producer].key) }
@@ -224,30 +225,11 @@ extension WorkerState {
   mutating func removeConsumer(_ key: ConsumerKey, saysBye: Bool = true) -> Bool {
     guard let id = directory.consumers.removeValue(forKey: key) else { return false }
     let (ssrcs, destination) = (forwarder.consumers[id].ssrcs, forwarder.consumers[id].destination)
-    if saysBye { sendBye(ssrcs, to: destination) }
+    if saysBye { rtcp.sendBye(ssrcs, to: destination, &ends, &egress) }
     ends.forget(ssrcs, at: destination)
     ends.detach(id, from: destination)
     tracks.move(id, from: forwarder.consumers[id].producer, to: nil)
     _ = forwarder.consumers.remove(id)
-    return true
-  }
-
-  private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool) -> Bool {
-    guard let id = directory.consumers[key] else { return false }
-    if forwarder.setPaused(id, paused) { grant(forwarder.ask(for: id, tracks, &turn)) }
-    return true
-  }
-
-  private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?) -> Bool {
-    guard let id = directory.consumers[key] else { return false }
-    if forwarder.setLayer(id, layer, tracks) { askIfReachable(for: id) }
-    forwarder.askPublisher(forwarder.consumers[id].producer, &tracks, &turn)
-    return true
-  }
-
-  private mutating func setPriority(_ key: ConsumerKey, _ priority: Int) -> Bool {
-    guard let id = directory.consumers[key] else { return false }
-    forwarder.consumers[id].priority = priority
     return true
   }
 

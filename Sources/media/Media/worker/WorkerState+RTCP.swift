@@ -51,7 +51,10 @@ extension WorkerState {
 
   private mutating func handle(_ packet: RTCPPacket, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
     switch packet {
-    case .senderReport(let report): handle(report, on: id, at: now)
+    case .senderReport(let report):
+      guard let encoding = ends.transports[id].routes.findMedia(report.ssrc, tracks) else { return }
+      ends.transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
+      tracks.encodings[encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
     case .nack(let nack): handle(nack, bytes, on: id, at: now)
     case .pictureLoss(_, let media): if ends.transports[id].mayAsk(&turn) { keyframeWanted(media, on: id, at: now) }
     case .fullIntraRequest(let request):
@@ -61,7 +64,11 @@ extension WorkerState {
       }
     case .bye(let bye):
       for index in 0..<bye.count {
-        if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
+        // A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
+        guard let ssrc = bye.ssrc(index, bytes),
+          let encoding = ends.transports[id].routes.findMedia(ssrc, tracks)
+        else { continue }
+        tracks.encodings[encoding].encoding.ended()
       }
     case .receiverReport(let report):
       ends.transports[id].take(report.blocks, bytes, at: now)
@@ -70,23 +77,6 @@ extension WorkerState {
     case .bandwidthEstimate(let estimate): ends.transports[id].take(estimate, at: now)
     case .sourceDescription, .application, .extendedReport, .unknown: break
     }
-  }
-
-  private mutating func handle(_ report: SenderReport, on id: TransportID, at now: Instant) {
-    guard let route = ends.transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
-      tracks.encodings.contains(route.encoding)
-    else { return }
-    ends.transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
-    tracks.encodings[route.encoding].encoding.handle(
-      senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
-  }
-
-  /// A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
-  private mutating func streamEnded(_ ssrc: UInt32, on id: TransportID) {
-    guard let route = ends.transports[id].routes.findIncoming(ssrc), !route.isRetransmission,
-      tracks.encodings.contains(route.encoding)
-    else { return }
-    tracks.encodings[route.encoding].encoding.ended()
   }
 
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
@@ -205,13 +195,6 @@ extension WorkerState {
       }
     }
     return blocks
-  }
-
-  /// Tells a receiver that these streams have ended (RFC 3550 §6.6).
-  mutating func sendBye(_ ssrcs: [UInt32], to destination: Destination) {
-    switch destination {
-    case .transport(let id): rtcp.sendBye(ssrcs, to: &ends.transports[id], &egress)
-    }
   }
 
   // MARK: handshake
