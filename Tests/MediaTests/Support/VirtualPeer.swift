@@ -48,6 +48,8 @@ final class VirtualPeer {
   var nominates = true
   /// Whether it takes part in the DTLS handshake.
   var shakesHands = true
+  /// Sees each packet of its media before it is sealed.
+  var onPacket: (([UInt8]) -> Void)?
   /// Which of the server's sockets its datagrams arrive at.
   var socket: UInt8 = 0
   private(set) var remote: ICECredentials
@@ -315,6 +317,7 @@ final class VirtualPeer {
     plain.body.withUnsafeBytes { body in
       span.withUnsafeMutableBytes { UnsafeMutableRawBufferPointer(rebasing: $0[head...]).copyMemory(from: body) }
     }
+    if let onPacket { onPacket(span.span.withUnsafeBytes { Array($0[..<(head + plain.body.count)]) }) }
     guard let sealed = try? outbound?.protectRTP(&span, length: head + plain.body.count) else { return }
     bytes.removeLast(bytes.count - sealed)
     outbox.append((bytes, plain.sent))

@@ -12,6 +12,8 @@ import RTP
 struct Ends: ~Copyable {
   /// Peer connections.
   var transports = SlotMap<Transport>(minimumCapacity: 64)
+  /// What copies of tracks are given to, as they came.
+  var taps = SlotMap<Tap>(minimumCapacity: 1)
 
   /// What waits for a destination, if something may.
   enum Queue {

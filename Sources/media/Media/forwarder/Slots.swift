@@ -6,6 +6,7 @@ import Forwarding
 import RTP
 
 typealias TransportID = SlotMap<Transport>.ID
+typealias TapID = SlotMap<Tap>.ID
 typealias RoomID = SlotMap<RoomSlot>.ID
 typealias ProducerID = SlotMap<ProducerSlot>.ID
 typealias EncodingID = SlotMap<EncodingSlot>.ID
@@ -117,6 +118,8 @@ struct EncodingSlot: ~Copyable {
   var scheduled = Instant.distantFuture
   /// What the worst listener lost in the last seconds.
   var listenerLoss = LossMedian()
+  /// Who is given its packets as they come.
+  var taps: [TapID] = []
 
   /// The packets that a newcomer is to be sent; nil where a keyframe must be asked for.
   var newestReplay: ClosedRange<Int64>? { encoding.replay(after: mutedUntil) }
@@ -219,6 +222,11 @@ struct PayloadTable: Sendable {
     else { return nil }
     let start = payload.lowerBound
     return (start + found.own.range.lowerBound)..<(start + found.own.range.upperBound)
+  }
+
+  /// The first payload type of a codec in plain packets; nil where there is none.
+  func payloadType(of codec: CodecProfile) -> UInt8? {
+    codecs.indices.first { codecs[$0] == codec.rawValue }.map(UInt8.init)
   }
 
   /// The codec of a payload type, and in which format it comes.

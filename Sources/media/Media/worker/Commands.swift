@@ -122,6 +122,11 @@ public enum WorkerCommand: Sendable {
   case setPaused(ConsumerKey, Bool)
   /// Exchanges the streams behind two consumers of one kind without touching either receiver.
   case swap(ConsumerKey, ConsumerKey)
+  /// Begins to copy what comes of a track for `WorkerState.drainTaps(into:)`. It goes on until the tap is closed, and is silent where the
+  /// track is muted or has ended.
+  case openTap(TapKey, ProducerKey)
+  /// Ends a tap, with what waits for its sink.
+  case closeTap(TapKey)
   /// A consumer is sent another producer of its kind from now on, or nothing: its stream goes on with a keyframe of the new one.
   /// `layer` as with `setLayer`, `priority` as with `setPriority`.
   case show(ConsumerKey, ProducerKey?, layer: Int? = nil, priority: Int = 0)

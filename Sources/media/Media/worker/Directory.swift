@@ -10,6 +10,7 @@ struct Directory {
   var rooms: [RoomKey: RoomID] = [:]
   var producers: [ProducerKey: ProducerID] = [:]
   var consumers: [ConsumerKey: ConsumerID] = [:]
+  var taps: [TapKey: TapID] = [:]
   /// Paths that a transport has validated by an authenticated STUN check.
   var paths: [Path: TransportID] = [:]
   /// Local ICE user name fragment → transport.

@@ -46,6 +46,14 @@ extension WorkerState {
     case .show(let key, let producer, let layer, let priority):
       done = show(producer, on: key, layer: layer)
       if done { done = forwarder.setPriority(of: directory.consumers[key], priority) }
+    case .openTap(let key, let producer):
+      guard directory.taps[key] == nil, let id = directory.producers[producer] else {
+        return counted.staleCommands += 1
+      }
+      directory.taps[key] = ends.openTap(key, on: tracks.producers[id].encodings, &tracks.encodings)
+    case .closeTap(let key):
+      guard let id = directory.taps.removeValue(forKey: key) else { return counted.staleCommands += 1 }
+      ends.closeTap(id, &tracks.encodings)
     }
     if !done { counted.staleCommands += 1 }
     followWishes()

@@ -133,23 +133,31 @@ extension WorkerState {
       let hasBegun = tracks.encodings[route.encoding].encoding.hasBegun
       return ends.transports[id].dropUnknownPayload(of: arrival, isMedia: !route.isRetransmission && !hasBegun, &turn)
     case .new(var taken):
-      if !taken.redundancy.isEmpty { restore(before: taken, on: id) }
+      if !taken.redundancy.isEmpty { restore(before: taken, at: arrival.view.timestamp, on: id) }
       guard tracks.store(&taken, arrival, &turn) else { return }
       for number in taken.putIn {
         guard let set = tracks.putIn(number, before: taken.delivery) else { continue }
         forwarder.deliver(set, &tracks, &ends, &egress, &turn)
       }
       forwarder.deliver(taken.delivery, &tracks, &ends, &egress, &turn)
+      if !tracks.encodings[route.encoding].taps.isEmpty {
+        ends.tap(taken, arrival, tracks, &turn)
+      }
     }
   }
 
-  /// Forwards what is missing before a packet and stands in its payload. Each is sent to all listeners as a packet of its own.
+  /// Forwards what is missing before a packet and stands in its payload. Each is sent to all listeners as a packet of its own. `timestamp`
+  /// is the packet's, as it came.
   @inline(never)
-  private mutating func restore(before taken: TakenPacket, on id: TransportID) {
+  private mutating func restore(before taken: TakenPacket, at timestamp: UInt32, on id: TransportID) {
     guard let sound = tracks.earlierSound(in: taken) else { return }
     for block in sound.blocks {
       let restored = tracks.restore(block, of: sound, taken.delivery.encoding, &ends.transports[id].bounds, &turn)
-      if let restored { forwarder.deliver(restored, &tracks, &ends, &egress, &turn) }
+      guard let restored else { continue }
+      forwarder.deliver(restored, &tracks, &ends, &egress, &turn)
+      if !tracks.encodings[restored.encoding].taps.isEmpty {
+        ends.tap(restored: restored, sound.found.earlier(block), in: sound, at: timestamp, tracks, &turn)
+      }
     }
   }
 

@@ -30,6 +30,11 @@ extension WorkerState {
   /// with them. Hand over what came meanwhile with the time of its arrival.
   public mutating func rest(at now: Instant) -> TimeDelta { egress.rest(at: now) }
 
+  /// Hands over what taps have been given. Where a sink has no room, the rest of that tap waits for the next call.
+  public mutating func drainTaps<Sink: TapSink & ~Copyable>(into sink: inout Sink) {
+    ends.taps.forEach { _, tap in tap.drain(into: &sink) }
+  }
+
   /// From when on `noteTurn` has to be told what was used: twenty times a second at most.
   public var useDue: Instant { tracks.shares.end }
 
