@@ -18,6 +18,23 @@ private struct NullSink: DatagramSink {
   }
 }
 
+/// Counts what a tap and a pipe were given.
+private struct CopyCounter: TapSink, PipeSink {
+  var (taps, pipes) = (0, 0)
+
+  mutating func write(_ packet: TappedPacket, _ rtp: Span<UInt8>) -> Bool {
+    taps += 1
+    return true
+  }
+
+  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool {
+    pipes += 1
+    return true
+  }
+
+  mutating func write(_ message: PipeMessage) {}
+}
+
 struct AllocationTests {
   /// A publisher's packets of a second, sealed, with `receivers` that watch.
   @Test(
@@ -39,6 +56,32 @@ struct AllocationTests {
     let before = call.worker.counters.forwarded
     let allocated = Self.allocations(&call.worker, datagrams, from: anna.path, at: call.now + .milliseconds(1))
     #expect(call.worker.counters.forwarded - before == UInt64(datagrams.count * receivers))
+    #expect(allocated == 0)
+  }
+
+  enum Copies: CaseIterable { case tap, pipe, both }
+
+  /// Beside receivers, a tap and a pipe are given copies.
+  @Test(arguments: Copies.allCases) func copyingAllocatesNothing(copies: Copies) throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let track = call.publish(anna, .video)
+    call.subscribe(try call.join("bert"), to: track)
+    if copies != .pipe { call.apply(.openTap(TapKey(1), track)) }
+    call.apply(.openPipe(PipeKey(2)))
+    if copies != .tap { call.worker.receive(.layers(track, wanted: 1), through: PipeKey(2), at: call.now) }
+    call.run(.seconds(3))
+    var counter = CopyCounter()
+    call.worker.drainTaps(into: &counter)
+    call.worker.drainPipe(PipeKey(2), into: &counter)
+    let (taps, pipes) = (counter.taps, counter.pipes)
+    let datagrams = Self.datagrams(of: anna, from: call.now)
+    defer { for datagram in datagrams { datagram.deallocate() } }
+    let allocated = Self.allocations(&call.worker, datagrams, from: anna.path, at: call.now + .milliseconds(1))
+    call.worker.drainTaps(into: &counter)
+    call.worker.drainPipe(PipeKey(2), into: &counter)
+    #expect(counter.taps - taps == (copies == .pipe ? 0 : datagrams.count))
+    #expect(counter.pipes - pipes == (copies == .tap ? 0 : datagrams.count))
     #expect(allocated == 0)
   }
 

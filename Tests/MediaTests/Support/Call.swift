@@ -43,6 +43,8 @@ final class Call {
   private var nextSSRC: UInt32 = 0x1000_0000
   private(set) var addresses: [SocketAddress: Int] = [:]
   private var mids: [Int: Int] = [:]
+  /// Tracks that another worker has.
+  var mirrored: [ProducerKey: MediaKind] = [:]
   private(set) var subscriptions: [ConsumerKey: (peer: Int, producer: ProducerKey?)] = [:]
 
   init(seed: UInt64 = 1, settings: WorkerState.Settings = WorkerState.Settings()) throws {
@@ -155,7 +157,7 @@ final class Call {
     layer: Int? = nil, hasRTX: Bool = true, hasRED: Bool = false, hasFeedback: Bool = true, isDescribed: Bool = true
   ) -> ConsumerKey {
     let key = ConsumerKey(makeKey())
-    let kind = peers.flatMap(\.tracks).first { $0.key == producer }?.kind ?? .video
+    let kind = peers.flatMap(\.tracks).first { $0.key == producer }?.kind ?? producer.flatMap { mirrored[$0] } ?? .video
     var payloads = Agreed.payloads(Agreed.subscriber, kind).filter { codecs?.contains($0.codec) ?? true }
     if hasRED {
       for index in payloads.indices where kind == .audio { payloads[index].redPayloadType = Agreed.otherREDPayloadType }

@@ -71,8 +71,10 @@ extension Call {
       }
       encodings += worker.tracks.producers[id].encodings.count
       consumers += worker.tracks.producers[id].consumers.count
-      if !worker.ends.transports.contains(worker.tracks.producers[id].source.transport) {
-        broken.append("producer without a transport")
+      switch worker.tracks.producers[id].source {
+      case .transport(let transport):
+        if !worker.ends.transports.contains(transport) { broken.append("producer without a transport") }
+      case .pipe(let pipe, _): if !worker.ends.pipes.contains(pipe) { broken.append("producer without a pipe") }
       }
       for encoding in worker.tracks.producers[id].encodings
       where !worker.tracks.encodings.contains(encoding) || worker.tracks.encodings[encoding].producer != id {

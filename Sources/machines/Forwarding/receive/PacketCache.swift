@@ -139,9 +139,13 @@ public struct PacketCache: ~Copyable {
 
   /// The payload at a place, as its publisher sent it.
   public func withPayload<Result>(at place: Int, _ read: (Span<UInt8>) -> Result) -> Result {
+    read(payload(at: place).assumingMemoryBound(to: UInt8.self).span)
+  }
+
+  /// The same, good until the next `insert`.
+  public func payload(at place: Int) -> UnsafeRawBufferPointer {
     let start = entries[place].offset
-    let payload = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(entries[place].length))])
-    return read(payload.assumingMemoryBound(to: UInt8.self).span)
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(entries[place].length))])
   }
 
   /// The packet with this unwrapped sequence number, if it is still here.

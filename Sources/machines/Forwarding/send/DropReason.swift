@@ -76,7 +76,7 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case tooLarge
   /// A queue of the worker, or the operating system's, was full.
   case sendQueueFull
-  /// A tap had no room for a copy; what receivers are sent is untouched.
+  /// A tap or a pipe had no room for a copy; what receivers are sent is untouched.
   case backlogFull
   /// The operating system had no room for what came, or its checksum was wrong.
   case receiveQueueFull

@@ -5,11 +5,13 @@ struct CopyBacklog<Facts>: ~Copyable {
   /// A copy, and where it lies. It never wraps: what is left at the end of the ring stays unused.
   private struct Entry {
     let facts: Facts
-    let range: Range<Int>
+    let start: Int
+    let size: Int
   }
 
-  private var bytes: [UInt8]
-  private var entries: [Entry?]
+  /// Memory of its own, as arrays of generic entries allocate in a build that is not optimised.
+  private let bytes: UnsafeMutableRawBufferPointer
+  private let entries: UnsafeMutableBufferPointer<Entry>
   /// The oldest one's place.
   private var first = 0
   private(set) var count = 0
@@ -18,8 +20,14 @@ struct CopyBacklog<Facts>: ~Copyable {
 
   /// Room for so many copies of so many bytes.
   init(packets: Int, bytes: Int) {
-    self.bytes = [UInt8](repeating: 0, count: bytes)
-    entries = [Entry?](repeating: nil, count: packets)
+    self.bytes = .allocate(byteCount: bytes, alignment: 64)
+    entries = .allocate(capacity: packets)
+  }
+
+  deinit {
+    for index in 0..<count { entries.deinitializeElement(at: (first + index) % entries.count) }
+    entries.deallocate()
+    bytes.deallocate()
   }
 
   /// Adds a copy of two pieces, one behind the other; false where there is no room.
@@ -27,11 +35,10 @@ struct CopyBacklog<Facts>: ~Copyable {
     let size = head.count + body.count
     // One without bytes takes a place as well: where the ring ends has to differ from where it begins.
     guard count < entries.count, let start = place(for: max(size, 1)) else { return false }
-    bytes.withUnsafeMutableBytes {
-      UnsafeMutableRawBufferPointer(rebasing: $0[start...]).copyMemory(from: head)
-      UnsafeMutableRawBufferPointer(rebasing: $0[(start + head.count)...]).copyMemory(from: body)
-    }
-    entries[(first + count) % entries.count] = Entry(facts: facts, range: start..<(start + size))
+    UnsafeMutableRawBufferPointer(rebasing: bytes[start...]).copyMemory(from: head)
+    UnsafeMutableRawBufferPointer(rebasing: bytes[(start + head.count)...]).copyMemory(from: body)
+    entries.initializeElement(
+      at: (first + count) % entries.count, to: Entry(facts: facts, start: start, size: size))
     count += 1
     end = start + max(size, 1)
     return true
@@ -39,7 +46,8 @@ struct CopyBacklog<Facts>: ~Copyable {
 
   /// Where so many bytes fit behind the newest; nil where they fit nowhere.
   private func place(for size: Int) -> Int? {
-    guard count > 0, let oldest = entries[first]?.range.lowerBound else { return size <= bytes.count ? 0 : nil }
+    guard count > 0 else { return size <= bytes.count ? 0 : nil }
+    let oldest = entries[first].start
     // What waits is in two pieces.
     if end <= oldest { return end + size <= oldest ? end : nil }
     if end + size <= bytes.count { return end }
@@ -48,8 +56,11 @@ struct CopyBacklog<Facts>: ~Copyable {
 
   /// Hands over copies, the oldest first, until none is left or one is not taken: that one is the first at the next call.
   mutating func drain(_ write: (Facts, Span<UInt8>) -> Bool) {
-    while count > 0, let entry = entries[first], write(entry.facts, bytes.span.extracting(entry.range)) {
-      entries[first] = nil
+    while count > 0 {
+      let entry = entries[first]
+      let copy = UnsafeRawBufferPointer(rebasing: bytes[entry.start..<(entry.start + entry.size)])
+      guard write(entry.facts, copy.assumingMemoryBound(to: UInt8.self).span) else { return }
+      entries.deinitializeElement(at: first)
       first = (first + 1) % entries.count
       count -= 1
     }

@@ -6,16 +6,12 @@ import Basics
 enum Source: Hashable, Sendable {
   /// A peer connection of this worker.
   case transport(TransportID)
-
-  /// The peer connection that it is.
-  var transport: TransportID {
-    switch self {
-    case .transport(let id): id
-    }
-  }
+  /// A pipe from the worker that has the peer connection; `Publisher.key` says whose it is.
+  case pipe(PipeID, publisher: UInt64)
 }
 
-/// Decided when the consumer is added, and the same for as long as it lives.
+/// Decided when the consumer is added, and the same for as long as it lives. Taps and pipes are none: what they are given is copied as it
+/// came, before any consumer decides. A row of `Encodings` says which it goes to.
 enum Destination: Hashable, Sendable {
   /// A peer connection of this worker: packets are sealed for it and leave by UDP.
   case transport(TransportID)

@@ -65,8 +65,9 @@ extension Ends {
       delivery.packet.sequence > tracks.encodings[delivery.encoding].mutedUntil
     else { return }
     let place = tracks.producers[delivery.producer].declaredPlace(of: delivery.encoding)
-    for id in tracks.encodings[delivery.encoding].taps where taps.contains(id) {
-      if !taps[id].keep(packet, encoding: place, at: turn.now) { turn.drop(.backlogFull) }
+    for index in tracks.encodings[delivery.encoding].taps.indices {
+      let id = tracks.encodings[delivery.encoding].taps[index]
+      if taps.contains(id) && !taps[id].keep(packet, encoding: place, at: turn.now) { turn.drop(.backlogFull) }
     }
   }
 }

@@ -14,6 +14,8 @@ struct Ends: ~Copyable {
   var transports = SlotMap<Transport>(minimumCapacity: 64)
   /// What copies of tracks are given to, as they came.
   var taps = SlotMap<Tap>(minimumCapacity: 1)
+  /// What carries tracks to other workers, and from them.
+  var pipes = SlotMap<Pipe>(minimumCapacity: 1)
 
   /// What waits for a destination, if something may.
   enum Queue {
@@ -115,6 +117,7 @@ struct Ends: ~Copyable {
   func clock(of source: Source) -> PublisherClock? {
     switch source {
     case .transport(let id): transports.contains(id) ? transports[id].reporting.clock : nil
+    case .pipe(let id, let publisher): pipes.contains(id) ? pipes[id].clock(of: publisher) : nil
     }
   }
 

@@ -29,6 +29,7 @@ extension Tracks {
     _ = measureLayers(id, at: turn.now)
     let active = producers[id].asked?.active ?? []
     let places = active.map { producers[id].declaredPlace(of: producers[id].encodings[$0]) }
+    if producers[id].isMirror { return turn.want(layersOf: id) }
     turn.tell(.producerLayers(producers[id].key, active: active, encodings: places))
   }
 
@@ -62,7 +63,8 @@ extension Forwarder {
     if let order = Reordering.learn(of: id, &tracks, at: turn.now) {
       Reordering.apply(order, to: id, &tracks, &self, &turn)
     }
-    guard tracks.measureLayers(id, at: turn.now) else { return [] }
+    // Of a mirror nothing comes before it is asked for.
+    guard tracks.measureLayers(id, at: turn.now) || tracks.producers[id].isMirror else { return [] }
     tracks.scheduleLayers(id, &turn)
     let aimed = tracks.producers[id].consumers.filter { aim($0, tracks) }
     noteNeeds(of: id, &tracks, &turn)
@@ -81,8 +83,13 @@ extension Forwarder {
     var needed: UInt8 = 0
     for consumer in tracks.producers[id].consumers where !consumers[consumer].wishesPause {
       let most = tracks.producers[id].layerToBeHad(wished: consumers[consumer].wishedLayer)
-      let layers = [min(most, consumers[consumer].ceiling.layer), consumers[consumer].sent?.layer ?? 0]
+      let next = min(most, consumers[consumer].ceiling.layer)
+      let layers = [next, consumers[consumer].sent?.layer ?? next]
       for layer in layers where !consumers[consumer].isHeld && layer >= 0 { needed |= 1 << UInt8(layer) }
+    }
+    for (layer, encoding) in tracks.producers[id].encodings.enumerated() where !tracks.encodings[encoding].pipes.isEmpty
+    {
+      needed |= 1 << UInt8(layer)
     }
     tracks.note(needed, of: id, &turn)
   }

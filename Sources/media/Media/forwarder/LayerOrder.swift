@@ -126,5 +126,9 @@ extension ProducerSlot {
   }
 
   /// Where an encoding stands in SDP.
-  func declaredPlace(of encoding: EncodingID) -> Int { declared.firstIndex(of: encoding) ?? 0 }
+  func declaredPlace(of encoding: EncodingID) -> Int {
+    // By indices: to search would allocate in a build that is not optimised, and a copy of each packet asks for it.
+    for place in declared.indices where declared[place] == encoding { return place }
+    return 0
+  }
 }

@@ -7,7 +7,8 @@
 import Basics
 import Congestion
 
-/// The layers of one track, as its publisher was asked for them. The lowest is always asked for.
+/// The layers of one track, as its publisher was asked for them. Of a publisher the lowest is always asked for; of a mirror what is needed
+/// alone, from the start.
 struct PublisherLayers: Sendable {
   /// A layer is paused when nobody has needed it for so long, and for twice as long each time that it was needed again soon.
   static let idle = TimeDelta.seconds(10)
@@ -30,9 +31,20 @@ struct PublisherLayers: Sendable {
   }
 
   private var layers: [Layer]
+  private let keepsLowest: Bool
 
   /// All layers are sent.
-  init(count: Int, at now: Instant) { layers = Array(repeating: Layer(neededAt: now), count: count) }
+  init(count: Int, at now: Instant) {
+    layers = Array(repeating: Layer(neededAt: now), count: count)
+    keepsLowest = true
+  }
+
+  /// Those of a mirror: none is brought yet.
+  init(mirrored count: Int, at now: Instant) {
+    let never = Instant(nanoseconds: .min / 64)
+    layers = Array(repeating: Layer(isPaused: true, neededAt: now, changedAt: never), count: count)
+    (keepsLowest, isWaiting) = (false, true)
+  }
 
   /// They have changed places; `order` has those of before.
   mutating func reorder(_ order: [Int]) {
@@ -60,7 +72,7 @@ struct PublisherLayers: Sendable {
     var isChanged = false
     isWaiting = false
     for index in layers.indices {
-      let isNeeded = index == 0 || needed & 1 << UInt8(index) != 0
+      let isNeeded = keepsLowest && index == 0 || needed & 1 << UInt8(index) != 0
       let rate = index < rates.count ? rates[index] : .zero
       if step(&layers[index], isNeeded: isNeeded, rate: rate, at: now) { isChanged = true }
       if layers[index].isPaused || layers[index].isAwaited { isWaiting = true }

@@ -7,6 +7,7 @@ import RTP
 
 typealias TransportID = SlotMap<Transport>.ID
 typealias TapID = SlotMap<Tap>.ID
+typealias PipeID = SlotMap<Pipe>.ID
 typealias RoomID = SlotMap<RoomSlot>.ID
 typealias ProducerID = SlotMap<ProducerSlot>.ID
 typealias EncodingID = SlotMap<EncodingSlot>.ID
@@ -19,6 +20,7 @@ typealias Consumers = SlotMap<ConsumerSlot>
 /// A room as far as a worker knows it.
 struct RoomSlot: ~Copyable {
   let key: RoomKey
+  /// Those of its people, and tracks of it that come over pipes.
   var transports = 0
   /// Published tracks.
   var producers = 0
@@ -118,8 +120,9 @@ struct EncodingSlot: ~Copyable {
   var scheduled = Instant.distantFuture
   /// What the worst listener lost in the last seconds.
   var listenerLoss = LossMedian()
-  /// Who is given its packets as they come.
+  /// Who is given its packets as they come, and which pipes want them.
   var taps: [TapID] = []
+  var pipes: [PipedLayer] = []
 
   /// The packets that a newcomer is to be sent; nil where a keyframe must be asked for.
   var newestReplay: ClosedRange<Int64>? { encoding.replay(after: mutedUntil) }

@@ -163,7 +163,7 @@ extension Tracks {
       return true
     case .described: return storeDescribed(&taken, arrival, &turn)
     case .h264:
-      storeBeginning(&taken)
+      encodings[taken.delivery.encoding].storeBeginning(&taken)
       return true
     }
   }
@@ -172,33 +172,10 @@ extension Tracks {
   @inline(never)
   private mutating func storeDescribed(_ taken: inout TakenPacket, _ arrival: Arrival, _ turn: inout Turn) -> Bool {
     guard let range = arrival.extensions.dependencyDescriptor else { return false }
-    let descriptor = UnsafeBufferPointer(rebasing: arrival.bytes[range])
     let encoding = taken.delivery.encoding
-    guard encodings[encoding].encoding.describe(&taken.delivery.packet, descriptor.span) else {
-      dropMisplaced(of: encoding, &turn)
-      return false
-    }
-    encodings[encoding].encoding.cache.insert(
-      taken.delivery.packet, payload: UnsafeRawBufferPointer(taken.body), descriptor: UnsafeRawBufferPointer(descriptor)
-    )
-    return true
-  }
-
-  /// Of H264, where something begins: what a stream can begin with is known only when the picture is here, and parameter sets may have to
-  /// go before it, where they are wanted.
-  @inline(never)
-  private mutating func storeBeginning(_ taken: inout TakenPacket) {
-    let encoding = taken.delivery.encoding
-    switch encodings[encoding].encoding.beginning(&taken.delivery.packet, taken.body.span) {
-    case .none: break
-    case .at(let first):
-      taken.delivery.beginning = first
-      encodings[encoding].encoding.begin(at: first)
-    case .sets(let count):
-      let sets = encodings[encoding].encoding.putSets(before: &taken.delivery.packet, count: count)
-      taken.putIn = sets.lowerBound..<sets.upperBound + 1
-    }
-    encodings[encoding].encoding.cache.insert(taken.delivery.packet, payload: UnsafeRawBufferPointer(taken.body))
+    let isStored = encodings[encoding].storeDescribed(&taken, UnsafeBufferPointer(rebasing: arrival.bytes[range]))
+    if !isStored { dropMisplaced(of: encoding, &turn) }
+    return isStored
   }
 
   /// A packet that was put in before another one, to be delivered first.

@@ -11,6 +11,7 @@ struct Directory {
   var producers: [ProducerKey: ProducerID] = [:]
   var consumers: [ConsumerKey: ConsumerID] = [:]
   var taps: [TapKey: TapID] = [:]
+  var pipes: [PipeKey: PipeID] = [:]
   /// Paths that a transport has validated by an authenticated STUN check.
   var paths: [Path: TransportID] = [:]
   /// Local ICE user name fragment → transport.
@@ -23,6 +24,20 @@ struct Directory {
   mutating func remove(fragment: String, of id: TransportID) {
     guard let key = UfragKey(fragment), fragments[key] == id else { return }
     fragments[key] = nil
+  }
+
+  /// A transport of a room has ended, or a mirror: the last one takes the room along.
+  mutating func leave(_ id: RoomID, _ slots: inout SlotMap<RoomSlot>) {
+    slots[id].transports -= 1
+    guard slots[id].transports == 0 else { return }
+    rooms[slots[id].key] = nil
+    _ = slots.remove(id)
+  }
+
+  /// A layer of a track, by its place in SDP.
+  func encoding(_ layer: Int, of track: ProducerKey, _ tracks: borrowing Tracks) -> EncodingID? {
+    guard let id = producers[track], tracks.producers[id].declared.indices.contains(layer) else { return nil }
+    return tracks.producers[id].declared[layer]
   }
 
   func transport(fragment key: UfragKey) -> TransportID? { fragments[key] }

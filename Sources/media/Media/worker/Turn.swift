@@ -33,7 +33,9 @@ struct Turn {
   fileprivate var restarts: [EncodingID] = []
   /// Encodings of which somebody waits for a keyframe.
   fileprivate var wanted: [EncodingID] = []
-  /// Whether there is one of either.
+  /// Mirrors of which other layers are needed than before.
+  fileprivate var needs: [ProducerID] = []
+  /// Whether there is one of these.
   fileprivate var isWishing = false
 
   /// The control plane is to hear of it.
@@ -52,6 +54,12 @@ struct Turn {
   /// An encoding's publisher is to be asked for a keyframe, as often as the throttle allows.
   mutating func want(keyframeOf encoding: EncodingID) {
     wanted.append(encoding)
+    isWishing = true
+  }
+
+  /// The layers that a mirror is brought are to change.
+  mutating func want(layersOf mirror: ProducerID) {
+    needs.append(mirror)
     isWishing = true
   }
 
@@ -101,6 +109,8 @@ extension WorkerState {
     turn.isWishing = false
     for encoding in turn.restarts { forwarder.changeSource(of: encoding, tracks) }
     for encoding in turn.wanted { tracks.wantKeyframe(encoding, &turn) }
+    for mirror in turn.needs { ends.askLayers(of: mirror, tracks) }
+    turn.needs.removeAll(keepingCapacity: true)
     turn.restarts.removeAll(keepingCapacity: true)
     turn.wanted.removeAll(keepingCapacity: true)
   }

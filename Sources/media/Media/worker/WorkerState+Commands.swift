@@ -41,7 +41,9 @@ extension WorkerState {
     case .removeConsumer(let key): done = removeConsumer(key)
     case .setPaused(let key, let paused):
       guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
-      if forwarder.setPaused(id, paused) { grant(forwarder.ask(for: id, tracks, &turn)) }
+      if forwarder.setPaused(id, paused) {
+        forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
+      }
     case .swap(let a, let b): done = swap(a, b)
     case .show(let key, let producer, let layer, let priority):
       done = show(producer, on: key, layer: layer)
@@ -54,6 +56,18 @@ extension WorkerState {
     case .closeTap(let key):
       guard let id = directory.taps.removeValue(forKey: key) else { return counted.staleCommands += 1 }
       ends.closeTap(id, &tracks.encodings)
+    case .openPipe(let key):
+      guard directory.pipes[key] == nil else { return counted.staleCommands += 1 }
+      directory.pipes[key] = ends.pipes.insert(Pipe(key: key))
+    case .closePipe(let key):
+      guard let id = directory.pipes.removeValue(forKey: key) else { return counted.staleCommands += 1 }
+      for (track, producer) in directory.producers {
+        if case .pipe(id, _) = tracks.producers[producer].source { _ = removeProducer(track) }
+      }
+      tracks.encodings.forEach { _, slot in slot.pipes.removeAll { $0.pipe == id } }
+      _ = ends.pipes.remove(id)
+    case .addMirror(let key, let pipe, let room, let parameters, let publisher):
+      done = addMirror(key, through: pipe, parameters, publisher: publisher, room: room)
     }
     if !done { counted.staleCommands += 1 }
     followWishes()
@@ -111,11 +125,7 @@ extension WorkerState {
     egress.discard(&ends.transports[id])
     let room = ends.transports[id].room
     _ = ends.transports.remove(id)
-    tracks.rooms[room].transports -= 1
-    if tracks.rooms[room].transports == 0 {
-      directory.rooms[tracks.rooms[room].key] = nil
-      _ = tracks.rooms.remove(room)
-    }
+    directory.leave(room, &tracks.rooms)
     return true
   }
 
@@ -151,7 +161,8 @@ extension WorkerState {
 
   private mutating func updateProducer(_ key: ProducerKey, _ parameters: ReceiveParameters) -> Bool {
     guard let id = directory.producers[key] else { return false }
-    let transport = tracks.producers[id].source.transport
+    // What crosses a pipe says itself what it is.
+    guard case .transport(let transport) = tracks.producers[id].source else { return true }
     ends.transports[transport].extensions.merge(parameters.extensions)
     tracks.updateProducer(id, parameters, &ends.transports[transport].routes, &turn)
     followWishes()
@@ -163,10 +174,21 @@ extension WorkerState {
     for consumer in tracks.producers[id].consumers where forwarder.consumers.contains(consumer) {
       _ = removeConsumer(forwarder.consumers[consumer].key)
     }
-    let transport = tracks.producers[id].source.transport
-    ends.transports[transport].routes.removeProducer(id)
-    ends.transports[transport].countTracks()
-    tracks.removeProducer(id)
+    let room = tracks.producers[id].room
+    switch tracks.producers[id].source {
+    case .transport(let transport):
+      ends.transports[transport].routes.removeProducer(id)
+      ends.transports[transport].countTracks()
+      tracks.removeProducer(id)
+    case .pipe(let pipe, let publisher):
+      ends.pipes[pipe].say(.layers(key, wanted: 0))
+      let others = directory.producers.values.contains {
+        tracks.producers[$0].source == .pipe(pipe, publisher: publisher)
+      }
+      if !others { ends.pipes[pipe].forget(publisher) }
+      tracks.removeProducer(id)
+      directory.leave(room, &tracks.rooms)
+    }
     return true
   }
 
@@ -210,7 +232,7 @@ extension WorkerState {
       EarlyKeyframe.isWorthAsking(
         ofStreamWith: tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now))
     {
-      grant(forwarder.ask(for: id, tracks, &turn))
+      forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
     }
     if new.parameters.kind == .video {
       ends.transports[transportID].measure(new.parameters, at: now)
@@ -225,7 +247,9 @@ extension WorkerState {
     ends.detach(id, from: destination)
     ends.attach(id, parameters, to: destination)
     forwarder.consumers[id].consumer.setRedundancy(ends.redundancy(of: parameters, to: destination))
-    if forwarder.consumers[id].consumer.awaitsKeyframe { grant(forwarder.ask(for: id, tracks, &turn)) }
+    if forwarder.consumers[id].consumer.awaitsKeyframe {
+      forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
+    }
     return true
   }
 
@@ -286,10 +310,6 @@ extension WorkerState {
   /// says whether: while it is sent nothing, a keyframe would only delay the one that it needs when it can.
   private mutating func askIfReachable(for id: ConsumerID) {
     guard ends.canBeSentTo(forwarder.consumers[id].destination) else { return }
-    grant(forwarder.ask(for: id, tracks, &turn))
-  }
-
-  mutating func grant(_ wish: KeyframeWish?) {
-    if let wish { forwarder.grant(wish, &tracks, &ends, &turn) }
+    forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
   }
 }

@@ -55,6 +55,7 @@ extension WorkerState {
       guard let encoding = ends.transports[id].routes.findMedia(report.ssrc, tracks) else { return }
       ends.transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
       tracks.encodings[encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
+      ends.copyReport(of: encoding, tracks)
     case .nack(let nack): handle(nack, bytes, on: id, at: now)
     case .pictureLoss(_, let media): if ends.transports[id].mayAsk(&turn) { keyframeWanted(media, on: id, at: now) }
     case .fullIntraRequest(let request):
@@ -84,7 +85,7 @@ extension WorkerState {
     guard let consumer = ends.transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
       return
     }
-    grant(forwarder.keyframeWanted(by: consumer, tracks, &turn))
+    forwarder.grant(forwarder.keyframeWanted(by: consumer, tracks, &turn), &tracks, &ends, &turn)
     // The next one of the same compound may want the same, and need not answer for it.
     followWishes()
   }
@@ -127,14 +128,22 @@ extension WorkerState {
 
   /// Asks a publisher for what is missing of an encoding, and for a keyframe where one is wanted.
   mutating func askPublisher(of id: EncodingID, at now: Instant) {
-    let transport = tracks.encodings[id].source.transport
-    if tracks.encodings[id].encoding.keyframes.poll(at: now), let ssrc = tracks.encodings[id].encoding.ssrc {
-      rtcp.sendKeyframeRequest(for: ssrc, to: &ends.transports[transport], &egress)
-      counted.keyframeRequestsSent &+= 1
+    switch tracks.encodings[id].source {
+    case .transport(let transport):
+      if tracks.encodings[id].encoding.keyframes.poll(at: now), let ssrc = tracks.encodings[id].encoding.ssrc {
+        rtcp.sendKeyframeRequest(for: ssrc, to: &ends.transports[transport], &egress)
+        counted.keyframeRequestsSent &+= 1
+      }
+      let asked = rtcp.sendNacks(
+        for: &tracks.encodings[id].encoding, to: &ends.transports[transport], &egress, at: now)
+      counted.nacksSent &+= UInt64(asked)
+    case .pipe(let pipe, _):
+      let track = tracks.encodings[id].producer
+      let layer = (tracks.producers[track].key, tracks.producers[track].declaredPlace(of: id))
+      let asked = ends.ask(for: &tracks.encodings[id].encoding, of: layer, through: pipe, at: now)
+      counted.keyframeRequestsSent &+= asked.keyframes
+      counted.nacksSent &+= asked.packets
     }
-    let asked = rtcp.sendNacks(
-      for: &tracks.encodings[id].encoding, to: &ends.transports[transport], &egress, at: now)
-    counted.nacksSent &+= UInt64(asked)
   }
 
   // MARK: reports

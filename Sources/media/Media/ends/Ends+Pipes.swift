@@ -1,0 +1,88 @@
+// What crosses pipes: copies of what is stored, and what mirrors ask for. As a tap, a pipe is no destination of a subscription: what
+// crosses it is neither rewritten nor sealed, and the row of an encoding says which pipes want it.
+
+import Basics
+import Forwarding
+import RTP
+
+extension Ends {
+  // MARK: at the source
+
+  /// Copies a stored packet to the pipes that want its layer, or to one of them as a repeat.
+  @inline(never)
+  mutating func copy(
+    _ number: Int64, of id: EncodingID, repeatFor asking: PipeID? = nil, _ tracks: inout Tracks, _ turn: inout Turn
+  ) {
+    guard let place = tracks.encodings[id].encoding.cache.place(of: number) else { return turn.drop(.notInCache) }
+    let producer = tracks.encodings[id].producer
+    let (track, layer) = (tracks.producers[producer].key, tracks.producers[producer].declaredPlace(of: id))
+    let ssrc = tracks.encodings[id].encoding.ssrc
+    for index in tracks.encodings[id].pipes.indices {
+      let pipe = tracks.encodings[id].pipes[index].pipe
+      guard asking ?? pipe == pipe, pipes.contains(pipe) else { continue }
+      if tracks.encodings[id].pipes[index].ssrc != ssrc {
+        tracks.encodings[id].pipes[index] = PipedLayer(pipe: pipe, stream: pipes[pipe].makeStream(), ssrc: ssrc)
+      }
+      let descriptor = tracks.encodings[id].encoding.cache.descriptor(at: place)
+      let packet = PipedPacket(
+        track: track, layer: layer, stream: tracks.encodings[id].pipes[index].stream, isRepeat: asking != nil,
+        packet: tracks.encodings[id].encoding.cache[place], descriptorLength: descriptor.count)
+      let payload = tracks.encodings[id].encoding.cache.payload(at: place)
+      if !pipes[pipe].keep(packet, descriptor, payload) { turn.drop(.backlogFull) }
+    }
+  }
+
+  /// Says what a publisher has reported to the pipes that want a layer.
+  mutating func copyReport(of id: EncodingID, _ tracks: borrowing Tracks) {
+    guard let report = tracks.encodings[id].encoding.senderReport else { return }
+    let producer = tracks.encodings[id].producer
+    for layer in tracks.encodings[id].pipes where pipes.contains(layer.pipe) {
+      pipes[layer.pipe].say(
+        .report(
+          PipedReport(
+            track: tracks.producers[producer].key, layer: tracks.producers[producer].declaredPlace(of: id),
+            stream: layer.stream, ntp: report.ntp, rtp: report.rtp, arrival: report.arrival)))
+    }
+  }
+
+  /// From now on these layers of a track cross a pipe, by the bits of their places in SDP, and no others.
+  mutating func pipe(_ wanted: UInt8, of declared: [EncodingID], to pipe: PipeID, _ table: inout Encodings) {
+    for (place, id) in declared.prefix(UInt8.bitWidth).enumerated() {
+      let crosses = table[id].pipes.contains { $0.pipe == pipe }
+      if wanted & 1 << UInt8(place) == 0 {
+        table[id].pipes.removeAll { $0.pipe == pipe }
+      } else if !crosses {
+        table[id].pipes.append(
+          PipedLayer(pipe: pipe, stream: pipes[pipe].makeStream(), ssrc: table[id].encoding.ssrc))
+      }
+    }
+  }
+
+  // MARK: at the mirror
+
+  /// Asks the other worker for what is missing of an encoding, and for a keyframe where one is wanted. Returns how many of each.
+  mutating func ask(
+    for encoding: inout Encoding, of layer: (track: ProducerKey, place: Int), through pipe: PipeID, at now: Instant
+  ) -> (keyframes: UInt64, packets: UInt64) {
+    guard pipes.contains(pipe) else { return (0, 0) }
+    let wantsKeyframe = encoding.keyframes.poll(at: now)
+    if wantsKeyframe { pipes[pipe].say(.keyframe(layer.track, layer: layer.place)) }
+    var numbers: [UInt16] = []
+    encoding.nacks.due(at: now, into: &numbers)
+    if !numbers.isEmpty { pipes[pipe].say(.missing(layer.track, layer: layer.place, numbers)) }
+    return (wantsKeyframe ? 1 : 0, UInt64(numbers.count))
+  }
+
+  /// Tells the other worker which layers of a mirror are needed, as far as they can be asked for.
+  mutating func askLayers(of mirror: ProducerID, _ tracks: borrowing Tracks) {
+    guard tracks.producers.contains(mirror), case .pipe(let pipe, _) = tracks.producers[mirror].source,
+      pipes.contains(pipe)
+    else { return }
+    var wanted: UInt8 = 0
+    for layer in tracks.producers[mirror].asked?.active ?? [] {
+      let place = tracks.producers[mirror].declaredPlace(of: tracks.producers[mirror].encodings[layer])
+      if place < UInt8.bitWidth { wanted |= 1 << UInt8(place) }
+    }
+    pipes[pipe].say(.layers(tracks.producers[mirror].key, wanted: wanted))
+  }
+}

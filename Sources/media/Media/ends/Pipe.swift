@@ -1,0 +1,141 @@
+// A pipe: an end that carries tracks from one worker to another, so that a room may be larger than a core.
+//
+//   the publisher's worker                                         the worker of more receivers
+//   stored ─▶ one copy of each layer that is wanted ─ PipedPacket ─▶ mirror: a track with encodings of its own ─▶ consumers
+//   cache, throttle ◀──────── PipeMessage: layers, keyframes, what is missing ──────── its needs, its throttle, its losses
+//
+// A mirror keeps what a publisher's track does: a cache, from which its receivers' losses are repaired; a throttle, which merges
+// their wishes for keyframes; a list of what is missing. So each hop repairs what it has lost itself, and the publisher hears of none of it.
+// Values cross, and nothing is shared. What a thread needs for it (rings, a wake) is not here.
+
+import Basics
+import Forwarding
+import RTP
+
+/// Names a pipe, at both of its ends; made by the control plane.
+public struct PipeKey: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let value: UInt64
+  /// The key `value`.
+  public init(_ value: UInt64) { self.value = value }
+}
+
+/// A packet that crosses a pipe, besides its bytes: its dependency descriptor, and its payload.
+public struct PipedPacket: Sendable {
+  /// Whose it is. A mirror has the key of what it mirrors.
+  public let track: ProducerKey
+  /// Its layer, by its place in SDP.
+  public let layer: Int
+  /// Which stream of this layer over this pipe: another one begins with numbers and a clock of its own.
+  public let stream: UInt32
+  /// Whether it was asked for.
+  public let isRepeat: Bool
+  /// What is known of it, as its source has stored it; of its number the lower sixteen bits count.
+  public let packet: StoredPacket
+  /// Bytes of its dependency descriptor, which go before the payload.
+  public let descriptorLength: Int
+}
+
+/// What crosses a pipe besides packets.
+public enum PipeMessage: Sendable, Hashable {
+  /// To the source: these layers of a track are wanted, by the bits of their places in SDP; all others are not.
+  case layers(ProducerKey, wanted: UInt8)
+  /// To the source: a keyframe of a layer is wanted.
+  case keyframe(ProducerKey, layer: Int)
+  /// To the source: packets of a layer are missing that have these numbers.
+  case missing(ProducerKey, layer: Int, [UInt16])
+  /// To the mirror: what the publisher says of its clock.
+  case report(PipedReport)
+}
+
+/// A publisher's sender report (RFC 3550 §6.4.1) about a layer.
+public struct PipedReport: Sendable, Hashable {
+  /// Which track, layer and stream.
+  public let track: ProducerKey, layer: Int, stream: UInt32
+  /// NTP time, 32.32 fixed point, and the RTP time stamp then, as those of packets that cross.
+  public let ntp: UInt64, rtp: UInt32
+  /// When it came in, on the clock that all workers have.
+  public let arrival: Instant
+}
+
+/// Where what crosses a pipe goes: a ring of another thread, or the other worker at once.
+public protocol PipeSink: ~Copyable {
+  /// Takes a packet with the bytes of its descriptor and payload; false where there is no room now. Then it comes again with the next
+  /// call. What finds no room behind it is dropped and counted (`DropReason.backlogFull`), and the mirror asks for it.
+  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool
+  /// Takes a message.
+  mutating func write(_ message: PipeMessage)
+}
+
+/// One end of a pipe. Owned by one worker.
+struct Pipe: ~Copyable {
+  /// Packets that wait at most, and their bytes: what thirty large pictures take in a tenth of a second. Raise them and the other worker
+  /// may be busy for longer; each pipe takes the memory.
+  static let mostPackets = 2_048
+  static let mostBytes = 2_048 * 1_024
+  /// Messages that wait at most, besides those that say which layers are wanted. Each is said again by who waits for an answer.
+  static let mostMessages = 1_024
+
+  let key: PipeKey
+  private var backlog = CopyBacklog<PipedPacket>(packets: Self.mostPackets, bytes: Self.mostBytes)
+  private var messages: [PipeMessage] = []
+  private var lastStream: UInt32 = 0
+  /// Of those whose tracks it brings, by `Publisher.key`.
+  private var clocks: [UInt64: PublisherClock] = [:]
+
+  init(key: PipeKey) { self.key = key }
+
+  /// A number that no stream over this pipe had before.
+  mutating func makeStream() -> UInt32 {
+    lastStream &+= 1
+    return lastStream
+  }
+
+  /// Keeps a packet for the other worker; false where there is no room.
+  mutating func keep(_ packet: PipedPacket, _ descriptor: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer)
+    -> Bool
+  {
+    backlog.append(packet, descriptor, payload)
+  }
+
+  /// Has the other worker told. What is said anew stands for what was said before.
+  mutating func say(_ message: PipeMessage) {
+    switch message {
+    case .layers(let track, _):
+      messages.removeAll { if case .layers(track, _) = $0 { true } else { false } }
+      return messages.append(message)
+    case .keyframe: if messages.contains(message) { return }
+    case .missing, .report: break
+    }
+    if messages.count < Self.mostMessages { messages.append(message) }
+  }
+
+  /// Hands over what waits.
+  mutating func drain<Sink: PipeSink & ~Copyable>(into sink: inout Sink) {
+    for message in messages { sink.write(message) }
+    messages.removeAll(keepingCapacity: true)
+    backlog.drain { sink.write($0, $1) }
+  }
+
+  // MARK: clocks
+
+  /// The clock of somebody whose tracks it brings.
+  func clock(of publisher: UInt64) -> PublisherClock? { clocks[publisher] }
+
+  /// Takes in a report of somebody's.
+  mutating func note(_ report: PipedReport, of publisher: UInt64) {
+    clocks[publisher, default: PublisherClock()].take(ntp: report.ntp, at: report.arrival)
+  }
+
+  /// None of somebody's tracks is brought any more.
+  mutating func forget(_ publisher: UInt64) { clocks[publisher] = nil }
+}
+
+/// A pipe that a layer is copied to.
+struct PipedLayer {
+  let pipe: PipeID
+  /// Under which number it crosses.
+  var stream: UInt32
+  /// The SSRC under which its publisher sends what crosses so.
+  var ssrc: UInt32?
+}

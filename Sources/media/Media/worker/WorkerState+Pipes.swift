@@ -1,0 +1,90 @@
+// The two ends of a pipe in a worker's state: what it brings, and what the other end asks for. `Pipe` has the drawing.
+
+import Basics
+import Forwarding
+import RTP
+
+extension WorkerState {
+  /// Hands over what waits to cross a pipe.
+  public mutating func drainPipe<Sink: PipeSink & ~Copyable>(_ key: PipeKey, into sink: inout Sink) {
+    if let id = directory.pipes[key] { ends.pipes[id].drain(into: &sink) }
+  }
+
+  /// Adds a track that comes over a pipe, to a room that has somebody in it.
+  mutating func addMirror(
+    _ key: ProducerKey, through pipe: PipeKey, _ parameters: ReceiveParameters, publisher: Publisher, room: RoomKey
+  ) -> Bool {
+    guard let pipe = directory.pipes[pipe], let room = directory.rooms[room], directory.producers[key] == nil else {
+      return false
+    }
+    let id = tracks.addProducer(
+      key, parameters, publisher: publisher, from: .pipe(pipe, publisher: publisher.key), room: room
+    ).producer
+    directory.producers[key] = id
+    tracks.rooms[room].transports += 1
+    tracks.producers[id].asked = PublisherLayers(mirrored: parameters.encodings.count, at: turn.now)
+    tracks.producers[id].layersScheduled = true
+    turn.look(at: .layers(id), from: turn.now)
+    return true
+  }
+
+  /// Takes in a packet that has crossed a pipe, with the bytes of its descriptor and its payload.
+  public mutating func receive(_ piped: PipedPacket, _ bytes: Span<UInt8>, through key: PipeKey, at now: Instant) {
+    begin(at: now)
+    guard let pipe = directory.pipes[key], let producer = directory.producers[piped.track],
+      case .pipe(pipe, _) = tracks.producers[producer].source,
+      tracks.producers[producer].declared.indices.contains(piped.layer),
+      (0...PacketCache.longestPayload).contains(bytes.count - piped.descriptorLength), piped.descriptorLength >= 0
+    else { return turn.drop(.unknownStream) }
+    let encoding = tracks.producers[producer].declared[piped.layer]
+    let kind = tracks.producers[producer].kind
+    if tracks.encodings[encoding].encoding.follow(ssrc: piped.stream) {
+      tracks.encodings[encoding].mutedUntil = .min
+      turn.restart(encoding)
+      followWishes()
+    }
+    bytes.withUnsafeBufferPointer {
+      guard let taken = tracks.encodings[encoding].take(piped, $0, as: encoding, kind: kind, &turn) else { return }
+      for number in taken.putIn {
+        guard let set = tracks.putIn(number, before: taken.delivery) else { continue }
+        forwarder.deliver(set, &tracks, &ends, &egress, &turn)
+      }
+      forwarder.deliver(taken.delivery, &tracks, &ends, &egress, &turn)
+    }
+    tracks.schedule(encoding: encoding, &turn)
+    followWishes()
+  }
+
+  /// Takes in what the other end of a pipe says.
+  public mutating func receive(_ message: PipeMessage, through key: PipeKey, at now: Instant) {
+    begin(at: now)
+    guard let pipe = directory.pipes[key] else { return }
+    switch message {
+    case .layers(let track, let wanted):
+      // A mirror is no source: there are no loops.
+      guard let id = directory.producers[track], !tracks.producers[id].isMirror else { return }
+      ends.pipe(wanted, of: tracks.producers[id].declared, to: pipe, &tracks.encodings)
+      forwarder.askPublisher(id, &tracks, &turn)
+    case .keyframe(let track, let layer):
+      guard let id = directory.encoding(layer, of: track, tracks),
+        !tracks.producers[tracks.encodings[id].producer].isMuted
+      else { return }
+      turn.want(keyframeOf: id)
+    case .missing(let track, let layer, let numbers):
+      guard let id = directory.encoding(layer, of: track, tracks) else { return }
+      let newest = tracks.encodings[id].encoding.newest
+      for number in numbers {
+        let distance = Int64(Int16(bitPattern: UInt16(truncatingIfNeeded: newest) &- number))
+        ends.copy(newest - distance, of: id, repeatFor: pipe, &tracks, &turn)
+      }
+    case .report(let report):
+      guard let id = directory.encoding(report.layer, of: report.track, tracks),
+        report.stream == tracks.encodings[id].encoding.ssrc,
+        case .pipe(pipe, let publisher) = tracks.encodings[id].source
+      else { return }
+      ends.pipes[pipe].note(report, of: publisher)
+      tracks.encodings[id].encoding.handle(senderReport: report.ntp, rtp: report.rtp, at: report.arrival)
+    }
+    followWishes()
+  }
+}

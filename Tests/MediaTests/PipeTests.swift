@@ -1,0 +1,250 @@
+// A room over two workers: one copy of a layer crosses, wishes for keyframes are merged, and each hop repairs what it has lost.
+
+import Basics
+import Forwarding
+import RTP
+import Testing
+
+@testable import Media
+
+/// Keeps what a pipe says.
+private struct MessageList: PipeSink {
+  var messages: [PipeMessage] = []
+
+  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool { true }
+  mutating func write(_ message: PipeMessage) { messages.append(message) }
+}
+
+struct PipeTests {
+  /// Anna publishes at one worker, and three watch at the other.
+  private func scene(
+    _ room: TwoWorkers, codec: CodecProfile = .vp8, layers: [Int] = [2], wishes: [Int?] = [nil, nil, nil]
+  ) throws -> (anna: VirtualPeer, video: ProducerKey, watching: [ConsumerKey]) {
+    let anna = try room.near.join("anna")
+    let people = try ["bert", "carl", "dora"].map { try room.far.join($0) }
+    let video = room.near.publish(anna, .video, codec: codec, layers: layers)
+    room.mirror(video, .video, publisher: anna)
+    let watching = zip(people, wishes).map { room.far.subscribe($0, to: video, layer: $1) }
+    return (anna, video, watching)
+  }
+
+  private func frames(_ room: TwoWorkers, _ consumer: ConsumerKey) -> Int {
+    room.far.stream(consumer)?.frames.count ?? 0
+  }
+
+  @Test(arguments: [CodecProfile.vp8, .h264ConstrainedBaseline, .av1])
+  func threeWatchAndOneCopyCrosses(codec: CodecProfile) throws {
+    let room = try TwoWorkers()
+    let (anna, video, watching) = try scene(room, codec: codec)
+    let sound = room.near.publish(anna, .audio)
+    room.mirror(sound, .audio, publisher: anna)
+    let heard = room.far.subscribe(room.far.peers[0], to: sound)
+    // Somebody beside anna watches without the pipe.
+    let local = room.near.subscribe(try room.near.join("emil"), to: video)
+    room.run(.seconds(4))
+    for consumer in watching {
+      let stream = try #require(room.far.stream(consumer))
+      #expect(stream.problems == [] && stream.frames.count > 90 && !stream.reports.isEmpty)
+    }
+    #expect(room.near.stream(local)?.problems == [])
+    let voice = try #require(room.far.stream(heard))
+    #expect(voice.problems == [] && voice.frames.count > 150)
+    #expect(room.far.lastSpeakers == [sound.value])
+    #expect(room.copies == 0 && room.repeats == 0 && room.asked == 0)
+    #expect(room.packets.count < 450 && room.far.worker.counters.forwarded > 800)
+    #expect(anna.nackedByServer == 0)
+    #expect(room.far.worker.counters.drops[.unknownStream] == 0 && room.far.worker.counters.drops[.malformed] == 0)
+  }
+
+  @Test func layersThatNobodyWantsDoNotCross() throws {
+    let room = try TwoWorkers()
+    let (_, video, watching) = try scene(room, layers: [1, 2, 4], wishes: [nil, 2, 0])
+    room.run(.seconds(4))
+    #expect(room.layers[0, default: 0] > 100 && room.layers[1] == nil && room.layers[2, default: 0] > 400)
+    #expect(room.copies == 0)
+    for consumer in watching { #expect(room.far.stream(consumer)?.problems == []) }
+    // Nobody wants the highest any more, and after a while it does not cross. Meanwhile its numbers go round.
+    for consumer in watching { room.far.apply(.setLayer(consumer, 0)) }
+    room.run(.seconds(12))
+    room.forget()
+    for _ in 0..<3 {
+      room.near.track(video) { $0.layers[2].sequence &+= 20_000 }
+      room.run(.milliseconds(200))
+    }
+    #expect(room.layers[0, default: 0] > 10 && room.layers.count == 1)
+    // It is wanted again.
+    room.far.apply(.setLayer(watching[1], 2))
+    room.run(.seconds(3))
+    #expect(room.layers[2, default: 0] > 200 && room.layers[1] == nil && room.copies == 0)
+    let stream = try #require(room.far.stream(watching[1]))
+    #expect(stream.ordered.last?.stamp?.layer == 2 && stream.problems == [])
+    // Nobody watches.
+    for consumer in watching { room.far.apply(.setPaused(consumer, true)) }
+    room.run(.seconds(25))
+    room.forget()
+    room.run(.seconds(1))
+    #expect(room.packets.isEmpty)
+  }
+
+  /// Intervals between requests for a keyframe that are too short.
+  private func hasty(_ requests: [Instant]) -> Int {
+    zip(requests, requests.dropFirst()).count { $1 - $0 < KeyframeThrottle.spacing }
+  }
+
+  private func askOften(_ room: TwoWorkers, _ watching: [ConsumerKey]) {
+    for _ in 0..<8 {
+      for (peer, consumer) in zip(room.far.peers, watching) {
+        peer.requestKeyframe(consumer)
+        room.run(.milliseconds(13))
+      }
+      room.run(.milliseconds(120))
+    }
+  }
+
+  @Test func wishesForKeyframesAreMerged() throws {
+    let room = try TwoWorkers()
+    let (anna, _, watching) = try scene(room)
+    room.run(.seconds(2))
+    room.forget()
+    let before = anna.tracks[0].layers[0].requests
+    askOften(room, watching)
+    let crossed = room.keyframes(of: 0)
+    #expect(crossed.count >= 2 && crossed.count <= 6 && hasty(crossed) == 0)
+    #expect(anna.tracks[0].layers[0].requests - before <= crossed.count)
+    for consumer in watching { #expect(room.far.stream(consumer)?.problems == []) }
+    // The control: without merging each wish crosses.
+    let control = try TwoWorkers()
+    let others = try scene(control).watching
+    control.run(.seconds(2))
+    control.forget()
+    control.forgetsRequests = true
+    askOften(control, others)
+    #expect(control.keyframes(of: 0).count > 8 && hasty(control.keyframes(of: 0)) > 4)
+  }
+
+  enum Hop: CaseIterable { case publisher, pipe, receiver }
+
+  @Test(arguments: Hop.allCases) func eachHopRepairsWhatItHasLost(hop: Hop) throws {
+    let room = try TwoWorkers()
+    let (anna, _, watching) = try scene(room, layers: [4])
+    room.run(.seconds(1))
+    room.forget()
+    var dice = SplitMix64(seed: 9)
+    switch hop {
+    case .publisher: anna.uplink = .losing(0.05)
+    case .pipe: room.loses = { !$0.isRepeat && dice.next() % 20 == 0 }
+    case .receiver: room.far.peers[0].downlink = .losing(0.05)
+    }
+    room.run(.seconds(3))
+    (anna.uplink, room.far.peers[0].downlink, room.loses) = (.good, .good, { _ in false })
+    room.run(.seconds(1))
+    for consumer in watching {
+      let stream = try #require(room.far.stream(consumer))
+      #expect(stream.problems == [] && stream.frames.count > 140)
+    }
+    #expect(hop == .publisher ? anna.nackedByServer > 10 : anna.nackedByServer == 0)
+    #expect(hop == .pipe ? room.repeats > 10 : room.repeats == 0)
+    #expect(hop == .receiver ? room.asked == 0 : true)
+    #expect(hop == .receiver ? room.far.worker.counters.retransmitted > 10 : true)
+    #expect(room.copies == 0)
+  }
+
+  /// The other worker is busy for longer than the pipe has room.
+  @Test func whatFindsNoRoomIsDroppedAndTheStreamGoesOn() throws {
+    let room = try TwoWorkers()
+    let (anna, video, watching) = try scene(room, layers: [20])
+    room.run(.seconds(1))
+    room.isStopped = true
+    room.run(.seconds(4))
+    #expect(room.near.worker.counters.drops[.backlogFull] > 50)
+    room.forget()
+    room.isStopped = false
+    room.near.track(video) { $0.layers[0].packetsPerFrame = 4 }
+    room.run(.milliseconds(1))
+    let waited = room.packets.reduce(0) { $0 + Int($1.packet.length) }
+    #expect(room.packets.count <= Pipe.mostPackets && waited <= Pipe.mostBytes && waited > Pipe.mostBytes * 9 / 10)
+    room.run(.seconds(3))
+    #expect(!room.keyframes(of: 0).isEmpty && anna.nackedByServer == 0)
+    let stream = try #require(room.far.stream(watching[0]))
+    let newest = try #require(stream.ordered.last?.stamp)
+    #expect(room.near.now.nanoseconds - newest.capture < 200_000_000)
+  }
+
+  @Test func messagesThatWaitAreBounded() {
+    var pipe = Pipe(key: PipeKey(1))
+    for number in 0..<2_000 {
+      pipe.say(.missing(ProducerKey(1), layer: 0, [UInt16(number)]))
+      pipe.say(.keyframe(ProducerKey(UInt64(number % 3)), layer: 0))
+      pipe.say(.layers(ProducerKey(UInt64(number % 5)), wanted: UInt8(number % 7)))
+    }
+    var crossing = MessageList()
+    pipe.drain(into: &crossing)
+    #expect(crossing.messages.count >= Pipe.mostMessages && crossing.messages.count <= Pipe.mostMessages + 5)
+    let layers = crossing.messages.filter { if case .layers = $0 { true } else { false } }
+    #expect(layers.count == 5 && layers.contains(.layers(ProducerKey(4), wanted: UInt8(1_999 % 7))))
+    #expect(crossing.messages.count { if case .keyframe = $0 { true } else { false } } == 3)
+  }
+
+  @Test func aSenderThatBeginsAnewGoesOnBehindThePipe() throws {
+    let room = try TwoWorkers()
+    let (_, video, watching) = try scene(room)
+    room.run(.seconds(2))
+    let before = frames(room, watching[0])
+    let ssrc = room.near.makeSSRC()
+    room.near.track(video) { $0.restart(0, ssrc: ssrc, &room.near.dice) }
+    room.run(.seconds(3))
+    #expect(frames(room, watching[0]) > before + 60)
+    #expect(room.far.stream(watching[0])?.problems == [])
+  }
+
+  @Test func aMutedTrackDoesNotCross() throws {
+    let room = try TwoWorkers()
+    let (_, video, watching) = try scene(room)
+    room.run(.seconds(2))
+    for call in [room.near, room.far] { call.apply(.setMuted(video, true)) }
+    room.run(.milliseconds(100))
+    room.forget()
+    room.run(.seconds(1))
+    #expect(room.packets.isEmpty)
+    let before = frames(room, watching[0])
+    for call in [room.near, room.far] { call.apply(.setMuted(video, false)) }
+    room.run(.seconds(1))
+    #expect(frames(room, watching[0]) > before + 20 && room.far.stream(watching[0])?.problems == [])
+  }
+
+  @Test func whatEndsLeavesNothingBehind() throws {
+    let room = try TwoWorkers()
+    let (anna, video, watching) = try scene(room)
+    room.run(.seconds(1))
+    room.far.apply(.removeProducer(video))
+    room.run(.milliseconds(50))
+    room.forget()
+    room.run(.seconds(1))
+    #expect(room.packets.isEmpty && room.far.worker.counters.consumers == 0 && watching.count == 3)
+    // Again, and now the audience goes first: the mirror keeps the room until it is removed.
+    room.mirror(video, .video, publisher: anna)
+    room.far.subscribe(room.far.peers[0], to: video)
+    room.run(.seconds(1))
+    #expect(room.layers[0, default: 0] > 20)
+    for peer in room.far.peers { room.far.apply(.closeTransport(peer.key)) }
+    room.run(.milliseconds(50))
+    #expect(room.far.worker.tracks.rooms.count == 1)
+    room.far.apply(.closePipe(room.pipe))
+    #expect(room.far.worker.tracks.rooms.count == 0 && room.far.worker.counters.producers == 0)
+    #expect(room.far.worker.directory.rooms.isEmpty && room.far.worker.ends.pipes.count == 0)
+    // The source ends its own end, and then the other's commands name nothing.
+    room.near.apply(.closePipe(room.pipe))
+    var crossing = 0
+    room.near.worker.tracks.encodings.forEach { crossing += $1.pipes.count }
+    #expect(crossing == 0)
+    let stale = room.near.worker.counters.staleCommands
+    room.near.apply(.closePipe(room.pipe))
+    room.near.apply(
+      .addMirror(
+        ProducerKey(1), pipe: room.pipe, room: RoomKey(1),
+        parameters: ReceiveParameters(
+          mid: "", kind: .video, payloads: [], extensions: HeaderExtensionIDs(), encodings: [], nack: true),
+        publisher: Publisher(1, canonicalName: "")))
+    #expect(room.near.worker.counters.staleCommands == stale + 2)
+  }
+}

@@ -1,0 +1,121 @@
+// A room over two workers in virtual time: who publishes is at one, an audience at the other, and a pipe that may lose packets lies
+// between. A turn of both is a millisecond.
+
+import Basics
+import Forwarding
+import RTP
+import Testing
+
+@testable import Media
+
+/// Takes what crosses.
+private struct Crossing: PipeSink {
+  var packets: [(facts: PipedPacket, bytes: [UInt8])] = []
+  var messages: [PipeMessage] = []
+
+  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool {
+    packets.append((packet, bytes.withUnsafeBufferPointer { Array($0) }))
+    return true
+  }
+
+  mutating func write(_ message: PipeMessage) { messages.append(message) }
+}
+
+final class TwoWorkers {
+  static let delay = TimeDelta.milliseconds(2)
+  let near: Call
+  let far: Call
+  let pipe = PipeKey(5)
+  /// What left the source, lost or not.
+  private(set) var packets: [PipedPacket] = []
+  /// What left the mirrors.
+  private(set) var messages: [(at: Instant, message: PipeMessage)] = []
+  /// Nobody takes what waits at the source.
+  var isStopped = false
+  /// Which packets the pipe loses.
+  var loses: (PipedPacket) -> Bool = { _ in false }
+  /// The control: mirrors forget at once that they have asked for a keyframe.
+  var forgetsRequests = false
+  private var flying = DeadlineQueue<(PipedPacket, [UInt8])>()
+  private var said = DeadlineQueue<(PipeMessage, toFar: Bool)>()
+
+  init() throws {
+    near = try Call(seed: 1)
+    far = try Call(seed: 2)
+    near.apply(.openPipe(pipe))
+    far.apply(.openPipe(pipe))
+  }
+
+  /// Brings a track to the other worker, where somebody must be.
+  func mirror(_ track: ProducerKey, _ kind: MediaKind, publisher: VirtualPeer) {
+    far.mirrored[track] = kind
+    let encodings = near.layers(track).map { EncodingParameters(rid: $0.rid) }
+    far.apply(
+      .addMirror(
+        track, pipe: pipe, room: RoomKey(1),
+        parameters: ReceiveParameters(
+          mid: "", kind: kind, payloads: [], extensions: HeaderExtensionIDs(), encodings: encodings, nack: true),
+        publisher: Publisher(UInt64(publisher.index), canonicalName: publisher.name)))
+  }
+
+  func run(_ duration: TimeDelta) {
+    let end = near.now + duration
+    while near.now < end {
+      near.run(.milliseconds(1))
+      far.run(.milliseconds(1))
+      cross()
+    }
+  }
+
+  private func cross() {
+    let now = near.now
+    var (there, back) = (Crossing(), Crossing())
+    if !isStopped { near.worker.drainPipe(pipe, into: &there) }
+    far.worker.drainPipe(pipe, into: &back)
+    for (facts, bytes) in there.packets {
+      packets.append(facts)
+      if !loses(facts) { flying.push(now + Self.delay, (facts, bytes)) }
+    }
+    for message in there.messages { said.push(now + Self.delay, (message, toFar: true)) }
+    for message in back.messages {
+      messages.append((now, message))
+      said.push(now + Self.delay, (message, toFar: false))
+    }
+    while let (message, toFar) = said.pop(at: now) {
+      if toFar {
+        far.worker.receive(message, through: pipe, at: now)
+      } else {
+        near.worker.receive(message, through: pipe, at: now)
+      }
+    }
+    while let (facts, bytes) = flying.pop(at: now) {
+      far.worker.receive(facts, bytes.span, through: pipe, at: now)
+    }
+    if forgetsRequests { far.worker.tracks.encodings.forEach { $1.encoding.keyframes = KeyframeThrottle() } }
+  }
+
+  func forget() { (packets, messages) = ([], []) }
+
+  // MARK: what crossed
+
+  /// Packets that crossed for the first time, by their layer.
+  var layers: [Int: Int] { packets.reduce(into: [:]) { if !$1.isRepeat { $0[$1.layer, default: 0] += 1 } } }
+
+  var repeats: Int { packets.count { $0.isRepeat } }
+
+  /// Packets that crossed more than once without being asked for.
+  var copies: Int {
+    struct Name: Hashable { let track: ProducerKey, layer: Int, stream: UInt32, number: Int64 }
+    let first = packets.filter { !$0.isRepeat }
+    let names = first.map { Name(track: $0.track, layer: $0.layer, stream: $0.stream, number: $0.packet.sequence) }
+    return first.count - Set(names).count
+  }
+
+  /// How often packets were asked for.
+  var asked: Int { messages.count { if case .missing = $0.message { true } else { false } } }
+
+  /// When keyframes of a layer were asked for.
+  func keyframes(of layer: Int) -> [Instant] {
+    messages.filter { if case .keyframe(_, layer) = $0.message { true } else { false } }.map(\.at)
+  }
+}
