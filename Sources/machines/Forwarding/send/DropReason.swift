@@ -40,7 +40,7 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case muted
   /// Others in the room are louder, or nobody speaks, and the room hears the loudest alone.
   case notLoudest
-  /// Nobody subscribes to the track.
+  /// Nobody subscribes to the track on this worker; a tap or a pipe may have been given a copy.
   case noConsumer
   /// The subscriber paused the subscription.
   case paused

@@ -8,52 +8,60 @@ import RTP
 extension Ends {
   // MARK: at the source
 
-  /// Copies a stored packet to the pipes that want its layer, or to one of them as a repeat.
+  /// Copies a packet that was stored, and what was put in before it.
   @inline(never)
+  mutating func copy(_ taken: TakenPacket, _ table: inout Encodings, _ turn: inout Turn) {
+    let encoding = taken.delivery.encoding
+    if table[encoding].pipes.isEmpty { return }
+    for number in taken.putIn { copy(number, of: encoding, &table, &turn) }
+    copy(taken.delivery.packet.sequence, of: encoding, &table, &turn)
+  }
+
+  /// Copies a stored packet to the pipes that want its layer, or to one of them as a repeat.
   mutating func copy(
-    _ number: Int64, of id: EncodingID, repeatFor asking: PipeID? = nil, _ tracks: inout Tracks, _ turn: inout Turn
+    _ number: Int64, of id: EncodingID, repeatFor asking: PipeID? = nil, _ table: inout Encodings, _ turn: inout Turn
   ) {
-    guard let place = tracks.encodings[id].encoding.cache.place(of: number) else { return turn.drop(.notInCache) }
-    let producer = tracks.encodings[id].producer
-    let (track, layer) = (tracks.producers[producer].key, tracks.producers[producer].declaredPlace(of: id))
-    let ssrc = tracks.encodings[id].encoding.ssrc
-    for index in tracks.encodings[id].pipes.indices {
-      let pipe = tracks.encodings[id].pipes[index].pipe
+    guard let place = table[id].encoding.cache.place(of: number) else { return turn.drop(.notInCache) }
+    let ssrc = table[id].encoding.ssrc
+    for index in table[id].pipes.indices {
+      let pipe = table[id].pipes[index].pipe
       guard asking ?? pipe == pipe, pipes.contains(pipe) else { continue }
-      if tracks.encodings[id].pipes[index].ssrc != ssrc {
-        tracks.encodings[id].pipes[index] = PipedLayer(pipe: pipe, stream: pipes[pipe].makeStream(), ssrc: ssrc)
+      if table[id].pipes[index].ssrc != ssrc {
+        (table[id].pipes[index].stream, table[id].pipes[index].ssrc) = (pipes[pipe].makeStream(), ssrc)
       }
-      let descriptor = tracks.encodings[id].encoding.cache.descriptor(at: place)
+      let descriptor = table[id].encoding.cache.descriptor(at: place)
       let packet = PipedPacket(
-        track: track, layer: layer, stream: tracks.encodings[id].pipes[index].stream, isRepeat: asking != nil,
-        packet: tracks.encodings[id].encoding.cache[place], descriptorLength: descriptor.count)
-      let payload = tracks.encodings[id].encoding.cache.payload(at: place)
+        table[id].pipes[index], isRepeat: asking != nil, packet: table[id].encoding.cache[place],
+        descriptorLength: descriptor.count)
+      let payload = table[id].encoding.cache.payload(at: place)
       if !pipes[pipe].keep(packet, descriptor, payload) { turn.drop(.backlogFull) }
     }
   }
 
   /// Says what a publisher has reported to the pipes that want a layer.
-  mutating func copyReport(of id: EncodingID, _ tracks: borrowing Tracks) {
-    guard let report = tracks.encodings[id].encoding.senderReport else { return }
-    let producer = tracks.encodings[id].producer
-    for layer in tracks.encodings[id].pipes where pipes.contains(layer.pipe) {
+  mutating func copyReport(of id: EncodingID, _ table: borrowing Encodings) {
+    guard let report = table[id].encoding.senderReport else { return }
+    for layer in table[id].pipes where pipes.contains(layer.pipe) {
       pipes[layer.pipe].say(
         .report(
           PipedReport(
-            track: tracks.producers[producer].key, layer: tracks.producers[producer].declaredPlace(of: id),
-            stream: layer.stream, ntp: report.ntp, rtp: report.rtp, arrival: report.arrival)))
+            track: layer.track, layer: layer.place, stream: layer.stream, ntp: report.ntp, rtp: report.rtp,
+            arrival: report.arrival)))
     }
   }
 
   /// From now on these layers of a track cross a pipe, by the bits of their places in SDP, and no others.
-  mutating func pipe(_ wanted: UInt8, of declared: [EncodingID], to pipe: PipeID, _ table: inout Encodings) {
+  mutating func pipe(
+    _ wanted: UInt8, of track: ProducerKey, _ declared: [EncodingID], to pipe: PipeID, _ table: inout Encodings
+  ) {
     for (place, id) in declared.prefix(UInt8.bitWidth).enumerated() {
       let crosses = table[id].pipes.contains { $0.pipe == pipe }
       if wanted & 1 << UInt8(place) == 0 {
         table[id].pipes.removeAll { $0.pipe == pipe }
       } else if !crosses {
         table[id].pipes.append(
-          PipedLayer(pipe: pipe, stream: pipes[pipe].makeStream(), ssrc: table[id].encoding.ssrc))
+          PipedLayer(
+            pipe: pipe, track: track, place: place, stream: pipes[pipe].makeStream(), ssrc: table[id].encoding.ssrc))
       }
     }
   }

@@ -19,9 +19,9 @@ extension Ends {
     _ = taps.remove(id)
   }
 
-  /// Gives the taps of a track a packet that is new, without what it was wrapped in.
+  /// Gives the taps of a track, where it has any, a packet that is new, without what it was wrapped in. False where it goes no further.
   @inline(never)
-  mutating func tap(_ taken: TakenPacket, _ arrival: Arrival, _ tracks: borrowing Tracks, _ turn: inout Turn) {
+  mutating func tap(_ taken: TakenPacket, _ arrival: Arrival, _ tracks: borrowing Tracks, _ turn: inout Turn) -> Bool {
     let (delivery, whole) = (taken.delivery, UnsafeBufferPointer(arrival.bytes))
     let head = UnsafeBufferPointer(rebasing: whole[..<arrival.view.payloadOffset])
     let isWrapped = taken.body.count != arrival.view.payloadLength
@@ -35,7 +35,7 @@ extension Ends {
         ?? arrival.view.payloadType,
       sequence: UInt16(truncatingIfNeeded: taken.number), timestamp: arrival.view.timestamp,
       ssrc: tracks.encodings[delivery.encoding].encoding.ssrc ?? arrival.view.ssrc)
-    keep(
+    return keep(
       Tap.Copied(number: taken.number, way: .unwrapped, header: head, original: original, body: taken.body),
       of: delivery, tracks, &turn)
   }
@@ -45,13 +45,13 @@ extension Ends {
   mutating func tap(
     restored delivery: Delivery, _ block: RedundantAudio.Block, in sound: EarlierSound, at timestamp: UInt32,
     _ tracks: borrowing Tracks, _ turn: inout Turn
-  ) {
+  ) -> Bool {
     let original = Tap.Original(
       payloadType: block.payloadType, sequence: UInt16(truncatingIfNeeded: delivery.packet.sequence),
       timestamp: timestamp &- block.age, ssrc: tracks.encodings[delivery.encoding].encoding.ssrc ?? 0)
     let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     let body = UnsafeBufferPointer(rebasing: sound.payload[block.range])
-    keep(
+    return keep(
       Tap.Copied(
         number: delivery.packet.sequence, way: .restored, header: none, original: original, body: body),
       of: delivery, tracks, &turn)
@@ -59,15 +59,16 @@ extension Ends {
 
   private mutating func keep(
     _ packet: Tap.Copied, of delivery: Delivery, _ tracks: borrowing Tracks, _ turn: inout Turn
-  ) {
+  ) -> Bool {
     // As `Tracks.hear` has it.
     guard !tracks.producers[delivery.producer].isMuted,
       delivery.packet.sequence > tracks.encodings[delivery.encoding].mutedUntil
-    else { return }
+    else { return false }
     let place = tracks.producers[delivery.producer].declaredPlace(of: delivery.encoding)
     for index in tracks.encodings[delivery.encoding].taps.indices {
       let id = tracks.encodings[delivery.encoding].taps[index]
       if taps.contains(id) && !taps[id].keep(packet, encoding: place, at: turn.now) { turn.drop(.backlogFull) }
     }
+    return true
   }
 }

@@ -34,6 +34,11 @@ public struct PipedPacket: Sendable {
   public let packet: StoredPacket
   /// Bytes of its dependency descriptor, which go before the payload.
   public let descriptorLength: Int
+
+  init(_ piped: PipedLayer, isRepeat: Bool, packet: StoredPacket, descriptorLength: Int) {
+    (track, layer, stream) = (piped.track, piped.place, piped.stream)
+    (self.isRepeat, self.packet, self.descriptorLength) = (isRepeat, packet, descriptorLength)
+  }
 }
 
 /// What crosses a pipe besides packets.
@@ -134,6 +139,8 @@ struct Pipe: ~Copyable {
 /// A pipe that a layer is copied to.
 struct PipedLayer {
   let pipe: PipeID
+  /// Whose it is, and its place in SDP.
+  let track: ProducerKey, place: Int
   /// Under which number it crosses.
   var stream: UInt32
   /// The SSRC under which its publisher sends what crosses so.

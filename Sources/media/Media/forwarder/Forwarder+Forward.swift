@@ -36,9 +36,6 @@ extension Forwarder {
     _ turn: inout Turn
   ) {
     guard tracks.hear(delivery, &turn) else { return }
-    if !tracks.encodings[delivery.encoding].pipes.isEmpty {
-      ends.copy(delivery.packet.sequence, of: delivery.encoding, &tracks, &turn)
-    }
     if tracks.rooms[tracks.producers[delivery.producer].room].loudest.most != nil {
       switch LoudestVoices.admits(delivery, &tracks, &self, &turn) {
       case .nothing: return
@@ -66,10 +63,7 @@ extension Forwarder {
     // What follows a packet that was put in has not been passed over: it comes next, and no number may be given twice (RFC 3711 §9.1).
     let newest = delivery.isPutIn ? packet.sequence : tracks.encodings[encodingID].encoding.newest
     let receivers = tracks.producers[producerID].consumers
-    if receivers.isEmpty {
-      if tracks.encodings[encodingID].pipes.isEmpty { turn.drop(.noConsumer) }
-      return
-    }
+    if receivers.isEmpty { return turn.drop(.noConsumer) }
     let kind = tracks.producers[producerID].kind
     let room = tracks.producers[producerID].room
     if tracks.shares.isCounting && !tracks.admits(kind, of: room, &turn) { return }

@@ -27,10 +27,14 @@ extension Forwarder {
     }
   }
 
+  /// The same where there is a wish.
+  mutating func grant(any wish: KeyframeWish?, _ tracks: inout Tracks, _ ends: inout Ends, _ turn: inout Turn) {
+    if let wish { grant(wish, &tracks, &ends, &turn) }
+  }
+
   /// Has the publisher asked for what a consumer waits for. Where that is owed, and nobody else wants the same, it takes one of the
   /// keyframes that the consumer's destination may cost. Where none is left, the next one to come is good for it too.
-  mutating func grant(_ wish: KeyframeWish?, _ tracks: inout Tracks, _ ends: inout Ends, _ turn: inout Turn) {
-    guard let wish else { return }
+  mutating func grant(_ wish: KeyframeWish, _ tracks: inout Tracks, _ ends: inout Ends, _ turn: inout Turn) {
     if consumers[wish.consumer].owesKeyframe, !tracks.encodings[wish.encoding].encoding.keyframes.isWanted,
       !ends.mayCostKeyframe(consumers[wish.consumer].destination, at: turn.now)
     {

@@ -13,7 +13,7 @@ extension ProducerSlot {
 extension EncodingSlot {
   /// Looks at a packet that has crossed a pipe, and stores it; nil where it is known or of no use, which is counted. `bytes` are its
   /// descriptor and its payload.
-  mutating func take(
+  mutating func store(
     _ piped: PipedPacket, _ bytes: UnsafeBufferPointer<UInt8>, as id: EncodingID, kind: MediaKind, _ turn: inout Turn
   ) -> TakenPacket? {
     let size = bytes.count + PacketView.fixedHeaderLength

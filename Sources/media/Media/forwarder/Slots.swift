@@ -124,6 +124,9 @@ struct EncodingSlot: ~Copyable {
   var taps: [TapID] = []
   var pipes: [PipedLayer] = []
 
+  /// Whether there is one of either.
+  var isCopied: Bool { !taps.isEmpty || !pipes.isEmpty }
+
   /// The packets that a newcomer is to be sent; nil where a keyframe must be asked for.
   var newestReplay: ClosedRange<Int64>? { encoding.replay(after: mutedUntil) }
 }

@@ -42,7 +42,7 @@ extension WorkerState {
     case .setPaused(let key, let paused):
       guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
       if forwarder.setPaused(id, paused) {
-        forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
+        forwarder.grant(any: forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
       }
     case .swap(let a, let b): done = swap(a, b)
     case .show(let key, let producer, let layer, let priority):
@@ -232,7 +232,7 @@ extension WorkerState {
       EarlyKeyframe.isWorthAsking(
         ofStreamWith: tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now))
     {
-      forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
+      forwarder.grant(any: forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
     }
     if new.parameters.kind == .video {
       ends.transports[transportID].measure(new.parameters, at: now)
@@ -248,7 +248,7 @@ extension WorkerState {
     ends.attach(id, parameters, to: destination)
     forwarder.consumers[id].consumer.setRedundancy(ends.redundancy(of: parameters, to: destination))
     if forwarder.consumers[id].consumer.awaitsKeyframe {
-      forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
+      forwarder.grant(any: forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
     }
     return true
   }
@@ -310,6 +310,6 @@ extension WorkerState {
   /// says whether: while it is sent nothing, a keyframe would only delay the one that it needs when it can.
   private mutating func askIfReachable(for id: ConsumerID) {
     guard ends.canBeSentTo(forwarder.consumers[id].destination) else { return }
-    forwarder.grant(forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
+    forwarder.grant(any: forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
   }
 }

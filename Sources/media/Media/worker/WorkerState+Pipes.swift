@@ -44,7 +44,7 @@ extension WorkerState {
       followWishes()
     }
     bytes.withUnsafeBufferPointer {
-      guard let taken = tracks.encodings[encoding].take(piped, $0, as: encoding, kind: kind, &turn) else { return }
+      guard let taken = tracks.encodings[encoding].store(piped, $0, as: encoding, kind: kind, &turn) else { return }
       for number in taken.putIn {
         guard let set = tracks.putIn(number, before: taken.delivery) else { continue }
         forwarder.deliver(set, &tracks, &ends, &egress, &turn)
@@ -63,7 +63,7 @@ extension WorkerState {
     case .layers(let track, let wanted):
       // A mirror is no source: there are no loops.
       guard let id = directory.producers[track], !tracks.producers[id].isMirror else { return }
-      ends.pipe(wanted, of: tracks.producers[id].declared, to: pipe, &tracks.encodings)
+      ends.pipe(wanted, of: track, tracks.producers[id].declared, to: pipe, &tracks.encodings)
       forwarder.askPublisher(id, &tracks, &turn)
     case .keyframe(let track, let layer):
       guard let id = directory.encoding(layer, of: track, tracks),
@@ -75,7 +75,7 @@ extension WorkerState {
       let newest = tracks.encodings[id].encoding.newest
       for number in numbers {
         let distance = Int64(Int16(bitPattern: UInt16(truncatingIfNeeded: newest) &- number))
-        ends.copy(newest - distance, of: id, repeatFor: pipe, &tracks, &turn)
+        ends.copy(newest - distance, of: id, repeatFor: pipe, &tracks.encodings, &turn)
       }
     case .report(let report):
       guard let id = directory.encoding(report.layer, of: report.track, tracks),

@@ -55,7 +55,7 @@ extension WorkerState {
       guard let encoding = ends.transports[id].routes.findMedia(report.ssrc, tracks) else { return }
       ends.transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
       tracks.encodings[encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
-      ends.copyReport(of: encoding, tracks)
+      ends.copyReport(of: encoding, tracks.encodings)
     case .nack(let nack): handle(nack, bytes, on: id, at: now)
     case .pictureLoss(_, let media): if ends.transports[id].mayAsk(&turn) { keyframeWanted(media, on: id, at: now) }
     case .fullIntraRequest(let request):
@@ -85,7 +85,7 @@ extension WorkerState {
     guard let consumer = ends.transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
       return
     }
-    forwarder.grant(forwarder.keyframeWanted(by: consumer, tracks, &turn), &tracks, &ends, &turn)
+    forwarder.grant(any: forwarder.keyframeWanted(by: consumer, tracks, &turn), &tracks, &ends, &turn)
     // The next one of the same compound may want the same, and need not answer for it.
     followWishes()
   }

@@ -135,14 +135,15 @@ extension WorkerState {
     case .new(var taken):
       if !taken.redundancy.isEmpty { restore(before: taken, at: arrival.view.timestamp, on: id) }
       guard tracks.store(&taken, arrival, &turn) else { return }
+      // Before it is delivered: it would have to be kept until then.
+      if tracks.encodings[route.encoding].isCopied, ends.tap(taken, arrival, tracks, &turn) {
+        ends.copy(taken, &tracks.encodings, &turn)
+      }
       for number in taken.putIn {
         guard let set = tracks.putIn(number, before: taken.delivery) else { continue }
         forwarder.deliver(set, &tracks, &ends, &egress, &turn)
       }
       forwarder.deliver(taken.delivery, &tracks, &ends, &egress, &turn)
-      if !tracks.encodings[route.encoding].taps.isEmpty {
-        ends.tap(taken, arrival, tracks, &turn)
-      }
     }
   }
 
@@ -155,8 +156,11 @@ extension WorkerState {
       let restored = tracks.restore(block, of: sound, taken.delivery.encoding, &ends.transports[id].bounds, &turn)
       guard let restored else { continue }
       forwarder.deliver(restored, &tracks, &ends, &egress, &turn)
-      if !tracks.encodings[restored.encoding].taps.isEmpty {
+      let encoding = restored.encoding
+      if tracks.encodings[encoding].isCopied,
         ends.tap(restored: restored, sound.found.earlier(block), in: sound, at: timestamp, tracks, &turn)
+      {
+        ends.copy(restored.packet.sequence, of: encoding, &tracks.encodings, &turn)
       }
     }
   }

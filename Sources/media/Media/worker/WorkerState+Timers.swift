@@ -77,7 +77,7 @@ extension WorkerState {
     case .copy(let id, let sequence):
       guard forwarder.consumers.contains(id) else { return }
       forwarder.retransmit(Forwarder.Repeat(sequence: sequence, consumer: id), &tracks, &ends, &egress, &turn)
-    case .wish(let id): forwarder.grant(forwarder.wishAgain(id, tracks, &turn), &tracks, &ends, &turn)
+    case .wish(let id): forwarder.grant(any: forwarder.wishAgain(id, tracks, &turn), &tracks, &ends, &turn)
     case .replay(let id): forwarder.replay(id, &tracks, &ends, &egress, &turn)
     }
   }
