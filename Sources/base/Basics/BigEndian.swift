@@ -1,10 +1,13 @@
 // Numbers in network byte order, read from and written to spans. Every access is checked against the span's bounds, so
 // a parser's own length check comes first.
+//
+// What is marked as unsafe here is right for two reasons. Offsets are checked by the span that is read or written; and of bytes any value is
+// an integer, and any bytes of an integer are bytes.
 
 extension Span where Element == UInt8 {
   /// Two bytes at `offset` as a big-endian number.
   @inlinable public func uint16(at offset: Int) -> UInt16 {
-    UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
+    unsafe UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
   /// Three bytes at `offset` as a big-endian number.
   @inlinable public func uint24(at offset: Int) -> UInt32 {
@@ -12,18 +15,18 @@ extension Span where Element == UInt8 {
   }
   /// Four bytes at `offset` as a big-endian number.
   @inlinable public func uint32(at offset: Int) -> UInt32 {
-    UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    unsafe UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
   /// Eight bytes at `offset` as a big-endian number.
   @inlinable public func uint64(at offset: Int) -> UInt64 {
-    UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    unsafe UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 }
 
 extension MutableSpan where Element == UInt8 {
   /// Writes two bytes at `offset`, big-endian.
   @inlinable public mutating func store(_ value: UInt16, at offset: Int) {
-    var raw = mutableBytes
+    var raw = unsafe mutableBytes
     raw.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt16.self)
   }
   /// Writes the low three bytes of `value` at `offset`, big-endian.
@@ -33,20 +36,20 @@ extension MutableSpan where Element == UInt8 {
   }
   /// Writes four bytes at `offset`, big-endian.
   @inlinable public mutating func store(_ value: UInt32, at offset: Int) {
-    var raw = mutableBytes
+    var raw = unsafe mutableBytes
     raw.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt32.self)
   }
   /// Writes eight bytes at `offset`, big-endian.
   @inlinable public mutating func store(_ value: UInt64, at offset: Int) {
-    var raw = mutableBytes
+    var raw = unsafe mutableBytes
     raw.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt64.self)
   }
   /// Copies all of `source` to `offset`.
   @inlinable public mutating func store(_ source: Span<UInt8>, at offset: Int) {
     precondition(offset >= 0 && offset <= count && source.count <= count - offset, "copy beyond the span")
-    withUnsafeMutableBytes { to in
-      source.withUnsafeBytes { from in
-        UnsafeMutableRawBufferPointer(rebasing: to[offset..<(offset + from.count)]).copyMemory(from: from)
+    unsafe withUnsafeMutableBytes { to in
+      unsafe source.withUnsafeBytes { from in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: to[offset..<(offset + from.count)]).copyMemory(from: from)
       }
     }
   }

@@ -8,34 +8,37 @@
 #endif
 
 /// A value that several threads share, touched by one at a time. A reference: copies are the same value.
-public final class Locked<Value: Sendable>: @unchecked Sendable {
+///
+/// Safe to use, whatever is done with it: both addresses are its own, filled in `init`, emptied in `deinit` and given to nobody. The
+/// value's leaves `withLock` as an `inout` alone, while the mutex is held.
+@safe public final class Locked<Value: Sendable>: @unchecked Sendable {
   // Unchecked: the compiler cannot know that `value` is only touched with `mutex` held. Both live at fixed addresses.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let value: UnsafeMutablePointer<Value>
 
   /// A shared value that begins as `value`.
   public init(_ value: Value) {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(mutex, nil)
-    self.value = .allocate(capacity: 1)
-    self.value.initialize(to: value)
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe self.value = .allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
   }
 
   deinit {
-    value.deinitialize(count: 1)
-    value.deallocate()
-    pthread_mutex_destroy(mutex)
-    mutex.deinitialize(count: 1)
-    mutex.deallocate()
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deinitialize(count: 1)
+    unsafe mutex.deallocate()
   }
 
   /// Runs `body` alone with the value. Not to be called again inside `body`.
   public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
     -> Result
   {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return try body(&value.pointee)
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return unsafe try body(&value.pointee)
   }
 }

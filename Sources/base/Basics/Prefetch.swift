@@ -3,6 +3,6 @@
 
 public import CPrefetch
 
-/// Asks for `bytes` bytes from `start` on; goes on without waiting. Nothing is read, so no address is wrong.
-@inlinable @inline(__always)
-public func prefetch(_ start: UnsafeRawPointer, bytes: Int) { cprefetch(start, bytes) }
+/// Asks for `bytes` bytes from `start` on; goes on without waiting. Nothing is read, so no address is wrong. That is what makes this safe.
+@safe @inlinable @inline(__always)
+public func prefetch(_ start: UnsafeRawPointer, bytes: Int) { unsafe cprefetch(start, bytes) }

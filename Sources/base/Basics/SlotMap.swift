@@ -16,7 +16,10 @@ public struct Handle<Value: ~Copyable>: Hashable, Sendable {
 }
 
 /// A growing table of `Value`s with O(1) insert, look-up and removal. Owned by one thread.
-public struct SlotMap<Value: ~Copyable>: ~Copyable {
+///
+/// Safe to use but for `pointer(to:)`. The memory is its own, and has room for `capacity` values. It holds one exactly where the slot's
+/// generation is odd: `insert`, `remove` and `deinit` keep that, and what is looked up is looked for in `slots` first.
+@safe public struct SlotMap<Value: ~Copyable>: ~Copyable {
   /// What names a value of this map.
   public typealias ID = Handle<Value>
 
@@ -35,15 +38,15 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
   /// An empty table with room for `minimumCapacity` values before it grows.
   public init(minimumCapacity: Int = 8) {
     capacity = max(minimumCapacity, 1)
-    values = .allocate(capacity: capacity)
+    unsafe values = .allocate(capacity: capacity)
     slots.reserveCapacity(capacity)
   }
 
   deinit {
     for index in slots.indices where slots[index].generation & 1 == 1 {
-      (values + index).deinitialize(count: 1)
+      unsafe (values + index).deinitialize(count: 1)
     }
-    values.deallocate()
+    unsafe values.deallocate()
   }
 
   /// Stores `value` and returns the handle that finds it until it is removed.
@@ -56,7 +59,7 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
     let index = Int(firstFree)
     firstFree = slots[index].nextFree
     slots[index].generation &+= 1
-    (values + index).initialize(to: value)
+    unsafe (values + index).initialize(to: value)
     count += 1
     return ID(index: UInt32(index), generation: slots[index].generation)
   }
@@ -69,7 +72,7 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
     slots[index].generation &+= 1
     slots[index].nextFree = firstFree
     firstFree = id.index
-    return (values + index).move()
+    return unsafe (values + index).move()
   }
 
   /// Whether the handle still finds a value.
@@ -82,37 +85,37 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
     // Addresses, not coroutines: those allocate their frame in a build that is not optimised.
     unsafeAddress {
       precondition(contains(id), "stale handle")
-      return UnsafePointer(values + Int(id.index))
+      return unsafe UnsafePointer(values + Int(id.index))
     }
     unsafeMutableAddress {
       precondition(contains(id), "stale handle")
-      return values + Int(id.index)
+      return unsafe values + Int(id.index)
     }
   }
 
   /// Where the value is until the next insertion or removal; nil when the handle is stale. For work on many values at once:
-  /// each look through the subscript asks anew whether the handle is live.
+  /// each look through the subscript asks anew whether the handle is live. That it is not kept for longer is up to the caller.
   @inlinable public mutating func pointer(to id: ID) -> UnsafeMutablePointer<Value>? {
-    contains(id) ? values + Int(id.index) : nil
+    unsafe contains(id) ? values + Int(id.index) : nil
   }
 
   /// Has the first `bytes` bytes of a value fetched into the CPU's caches. A stale handle does no harm.
   @inlinable public func prefetch(_ id: ID, bytes: Int) {
-    if Int(id.index) < capacity { Basics.prefetch(values + Int(id.index), bytes: bytes) }
+    if Int(id.index) < capacity { unsafe Basics.prefetch(values + Int(id.index), bytes: bytes) }
   }
 
   /// Runs `body` on every value with its handle, in table order. `body` may not change the table.
   @inlinable public mutating func forEach(_ body: (ID, inout Value) -> Void) {
     for index in slots.indices where slots[index].generation & 1 == 1 {
-      body(ID(index: UInt32(index), generation: slots[index].generation), &values[index])
+      unsafe body(ID(index: UInt32(index), generation: slots[index].generation), &values[index])
     }
   }
 
   private mutating func grow() {
     let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: values, count: capacity)
-    values.deallocate()
-    values = larger
+    unsafe larger.moveInitialize(from: values, count: capacity)
+    unsafe values.deallocate()
+    unsafe values = larger
     capacity *= 2
   }
 }

@@ -49,22 +49,23 @@ extension PacketCache {
       first += 1
       length += RedundantAudio.blockHeader + Int(earlier.length)
     }
+    // What is written below is so long and no longer, which makes it right to write it unchecked.
     guard length <= payload.count else { return nil }
     var at = 0
     for distance in stride(from: first, to: 0, by: -1) {
       guard let earlier = earlier(distance, before: packet),
-        RedundantAudio.writeHeader(
+        unsafe RedundantAudio.writeHeader(
           payloadType: payloadType, age: packet.timestamp &- earlier.timestamp, length: Int(earlier.length),
           into: payload, at: at)
       else { return nil }
       at += RedundantAudio.blockHeader
     }
-    payload[at] = payloadType
+    unsafe payload[at] = payloadType
     at += RedundantAudio.ownHeader
     for distance in stride(from: first, to: 0, by: -1) {
-      if let earlier = earlier(distance, before: packet) { copy(earlier, to: payload, &at) }
+      if let earlier = earlier(distance, before: packet) { unsafe copy(earlier, to: payload, &at) }
     }
-    copy(packet, to: payload, &at)
+    unsafe copy(packet, to: payload, &at)
     return at
   }
 }

@@ -92,7 +92,8 @@ extension Encoding {
         sequence: first + Int64(index), timestamp: packet.timestamp, arrival: packet.arrival,
         length: UInt16(payload.count), codec: packet.codec, marker: false, info: info, audioLevel: nil,
         orientation: packet.orientation)
-      payload.withUnsafeBytes { cache.insert(stored, payload: $0) }
+      // It is copied before it is gone.
+      unsafe payload.withUnsafeBytes { unsafe cache.insert(stored, payload: $0) }
     }
     inserted.insert(count, before: packet.sequence - inserted.count)
     packet.sequence += Int64(count)

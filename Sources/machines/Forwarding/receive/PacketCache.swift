@@ -75,7 +75,13 @@ public struct StoredPacket: Sendable {
 }
 
 /// A bounded store of the newest packets of one encoding. Owned by one thread.
-public struct PacketCache: ~Copyable {
+///
+/// Both blocks of memory are its own: filled in `init`, freed in `deinit`. What is marked as unsafe is right for these reasons:
+/// * A place is a number masked by `slot`, below `capacity`, and all places hold an entry from the start. Callers have theirs from `place(of:)`.
+/// * A record lies within the ring: `insert` alone says where one begins, and makes sure that `length`, frame and descriptor fit behind.
+///   The frame is the two bytes before and `longestPadding` behind that `changedBody` writes. An entry of nothing has no length.
+/// * What is handed out is read before the next `insert`, which the caller has to see to; `body`, `payload` and `descriptor` say so.
+@safe public struct PacketCache: ~Copyable {
   /// Longest payload that is stored.
   public static let longestPayload = 2_048
   /// Packets in the largest cache.
@@ -96,65 +102,66 @@ public struct PacketCache: ~Copyable {
   /// Room for `byteCapacity` bytes of payload and what is around them in at most `packetCapacity` packets (rounded up to a
   /// power of two).
   public init(byteCapacity: Int, packetCapacity: Int) {
-    bytes = .allocate(
+    unsafe bytes = .allocate(
       byteCount: max(byteCapacity, Self.longestPayload + Self.frame + Self.longestDescriptor), alignment: 64)
     var capacity = 16
     while capacity < packetCapacity { capacity *= 2 }
-    entries = .allocate(capacity: capacity)
-    entries.initialize(repeating: .none, count: capacity)
+    unsafe entries = .allocate(capacity: capacity)
+    unsafe entries.initialize(repeating: .none, count: capacity)
     self.capacity = capacity
   }
 
   deinit {
-    bytes.deallocate()
-    entries.deallocate()
+    unsafe bytes.deallocate()
+    unsafe entries.deallocate()
   }
 
   /// Stores a payload under `packet.sequence`, in place of the oldest; one longer than `longestPayload` is not stored. Beside it stands
   /// its dependency descriptor, of as many bytes as the packet says.
   public mutating func insert(
     _ packet: StoredPacket, payload: UnsafeRawBufferPointer,
-    descriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    descriptor: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
   ) {
     guard payload.count <= Self.longestPayload else { return }
     var entry = packet
     if descriptor.count < Int(entry.descriptorLength) { entry.setDescriptor(length: 0, frameNumber: 0) }
     let size = payload.count + Self.frame + Int(entry.descriptorLength)
-    let start = Int(written % Int64(bytes.count))
+    let start = unsafe Int(written % Int64(bytes.count))
     // A record never wraps: what is left at the end of the ring stays unused.
-    let wraps = start + size > bytes.count
-    if wraps { written += Int64(bytes.count - start) }
+    let wraps = unsafe start + size > bytes.count
+    if wraps { unsafe written += Int64(bytes.count - start) }
     entry.position = written
     entry.offset = (wraps ? 0 : start) + Retransmission.overhead
-    if let source = payload.baseAddress, let base = bytes.baseAddress {
-      (base + entry.offset).copyMemory(from: source, byteCount: payload.count)
+    if let source = payload.baseAddress, let base = unsafe bytes.baseAddress {
+      unsafe (base + entry.offset).copyMemory(from: source, byteCount: payload.count)
     }
     if entry.descriptorLength > 0 {
-      let kept = UnsafeMutableRawBufferPointer(rebasing: bytes[descriptorRange(of: entry)])
-      kept.copyMemory(from: UnsafeRawBufferPointer(rebasing: descriptor.prefix(kept.count)))
+      let kept = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[descriptorRange(of: entry)])
+      unsafe kept.copyMemory(from: UnsafeRawBufferPointer(rebasing: descriptor.prefix(kept.count)))
     }
     written += Int64(size)
-    entries[slot(packet.sequence)] = entry
+    unsafe entries[slot(packet.sequence)] = entry
   }
 
   /// The payload at a place, as its publisher sent it.
   public func withPayload<Result>(at place: Int, _ read: (Span<UInt8>) -> Result) -> Result {
-    read(payload(at: place).assumingMemoryBound(to: UInt8.self).span)
+    unsafe read(payload(at: place).assumingMemoryBound(to: UInt8.self).span)
   }
 
   /// The same, good until the next `insert`.
   public func payload(at place: Int) -> UnsafeRawBufferPointer {
-    let start = entries[place].offset
-    return UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(entries[place].length))])
+    let start = unsafe entries[place].offset
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(entries[place].length))])
   }
 
   /// The packet with this unwrapped sequence number, if it is still here.
-  public func find(_ sequence: Int64) -> StoredPacket? { place(of: sequence).map { entries[$0] } }
+  public func find(_ sequence: Int64) -> StoredPacket? { place(of: sequence).map { unsafe entries[$0] } }
 
   /// Where the packet with this unwrapped sequence number is until the next `insert`, if it is still here.
   public func place(of sequence: Int64) -> Int? {
     let place = slot(sequence)
-    guard entries[place].sequence == sequence, written - entries[place].position <= Int64(bytes.count) else {
+    guard unsafe entries[place].sequence == sequence, unsafe written - entries[place].position <= Int64(bytes.count)
+    else {
       return nil
     }
     return place
@@ -164,7 +171,7 @@ public struct PacketCache: ~Copyable {
   public subscript(place: Int) -> StoredPacket {
     unsafeAddress {
       precondition(0 <= place && place < capacity, "no such place")
-      return UnsafePointer(entries + place)
+      return unsafe UnsafePointer(entries + place)
     }
   }
 
@@ -174,11 +181,12 @@ public struct PacketCache: ~Copyable {
   public mutating func body(
     at place: Int, rewrite: Rewrite, originalSequence: UInt16? = nil, padding: Int = 0
   ) -> UnsafeRawBufferPointer {
-    let length = Int(rewrite.length(of: entries[place]))
-    if entries[place].info.hasPictureNumbers || originalSequence != nil || padding > 0 {
-      return changedBody(at: place, length, rewrite, originalSequence, padding)
+    let length = unsafe Int(rewrite.length(of: entries[place]))
+    if unsafe entries[place].info.hasPictureNumbers || originalSequence != nil || padding > 0 {
+      return unsafe changedBody(at: place, length, rewrite, originalSequence, padding)
     }
-    return UnsafeRawBufferPointer(start: bytes.baseAddress.map { $0 + entries[place].offset }, count: length)
+    return unsafe UnsafeRawBufferPointer(
+      start: bytes.baseAddress.map { unsafe $0 + entries[place].offset }, count: length)
   }
 
   /// As `body`, where something of the record is written anew.
@@ -186,31 +194,31 @@ public struct PacketCache: ~Copyable {
   private mutating func changedBody(
     at place: Int, _ length: Int, _ rewrite: Rewrite, _ originalSequence: UInt16?, _ padding: Int
   ) -> UnsafeRawBufferPointer {
-    var start = entries[place].offset
+    var start = unsafe entries[place].offset
     var end = start + length
-    let record = UnsafeMutableRawBufferPointer(
+    let record = unsafe UnsafeMutableRawBufferPointer(
       rebasing: bytes[(start - Retransmission.overhead)..<(end + Self.longestPadding)])
     // Whoever was sent the packet before may have got other numbers.
-    if entries[place].info.hasPictureNumbers {
-      entries[place].info.write(
+    if unsafe entries[place].info.hasPictureNumbers {
+      unsafe entries[place].info.write(
         rewrite, to: UnsafeMutableRawBufferPointer(rebasing: record[Retransmission.overhead...].prefix(length)))
     }
     if let originalSequence {
       start -= Retransmission.overhead
-      record.storeBytes(of: originalSequence.bigEndian, as: UInt16.self)
+      unsafe record.storeBytes(of: originalSequence.bigEndian, as: UInt16.self)
     }
     if padding > 0, padding <= Self.longestPadding {
-      let tail = record[(Retransmission.overhead + length)...].prefix(padding)
-      for index in tail.indices { record[index] = 0 }
-      record[tail.endIndex - 1] = UInt8(truncatingIfNeeded: padding)
+      let tail = unsafe record[(Retransmission.overhead + length)...].prefix(padding)
+      for index in unsafe tail.indices { unsafe record[index] = 0 }
+      unsafe record[tail.endIndex - 1] = UInt8(truncatingIfNeeded: padding)
       end += padding
     }
-    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
   /// The dependency descriptor of a packet by its place, as it came; empty where it has none. Good until the next `insert`.
   public func descriptor(at place: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes[descriptorRange(of: entries[place])])
+    unsafe UnsafeRawBufferPointer(rebasing: bytes[descriptorRange(of: entries[place])])
   }
 
   private func descriptorRange(of entry: StoredPacket) -> Range<Int> {
@@ -221,18 +229,19 @@ public struct PacketCache: ~Copyable {
   /// A stream can begin with this packet, as is known now; nil where it is no longer here.
   mutating func markBeginning(_ sequence: Int64) -> StoredPacket? {
     guard let place = place(of: sequence) else { return nil }
-    entries[place].info.startsKeyframe = true
-    return entries[place]
+    unsafe entries[place].info.startsKeyframe = true
+    return unsafe entries[place]
   }
 
   /// Copies a packet's payload to `at`, which moves behind it. The caller has made sure that it fits.
   func copy(_ packet: StoredPacket, to payload: UnsafeMutableRawBufferPointer, _ at: inout Int) {
     let length = Int(packet.length)
-    UnsafeMutableRawBufferPointer(rebasing: payload[at...]).copyMemory(
+    unsafe UnsafeMutableRawBufferPointer(rebasing: payload[at...]).copyMemory(
       from: UnsafeRawBufferPointer(rebasing: bytes[packet.offset..<(packet.offset + length)]))
     at += length
   }
 
+  /// The place of a number: below `capacity`, which is a power of two.
   private func slot(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (capacity - 1) }
 }
 
@@ -243,18 +252,19 @@ extension PayloadInfo {
   /// Moves the VP8 or VP9 picture identifier and TL0PICIDX on (RFC 7741 §4.2), in the width they have. From what was read
   /// once, and not from what stands in the payload.
   fileprivate func write(_ rewrite: Rewrite, to payload: UnsafeMutableRawBufferPointer) {
+    // Each place is held against the payload before it is written: what was read once came with another one.
     if let picture = pictureID {
       let value = picture.value &+ rewrite.pictureIDDelta
       let at = Int(picture.offset)
       if picture.isLong, at + 1 < payload.count {
-        payload[at] = 0x80 | UInt8(truncatingIfNeeded: value >> 8)
-        payload[at + 1] = UInt8(truncatingIfNeeded: value)
+        unsafe payload[at] = 0x80 | UInt8(truncatingIfNeeded: value >> 8)
+        unsafe payload[at + 1] = UInt8(truncatingIfNeeded: value)
       } else if !picture.isLong, at < payload.count {
-        payload[at] = UInt8(truncatingIfNeeded: value) & 0x7f
+        unsafe payload[at] = UInt8(truncatingIfNeeded: value) & 0x7f
       }
     }
     if let tl0 = tl0PictureIndex, Int(tl0.offset) < payload.count {
-      payload[Int(tl0.offset)] = tl0.value &+ rewrite.tl0Delta
+      unsafe payload[Int(tl0.offset)] = tl0.value &+ rewrite.tl0Delta
     }
   }
 }
