@@ -2,8 +2,8 @@
 //
 // This is the one place for what depends on the kind of end: can it be sent to, where do packets wait for it, what does it need when it
 // can be sent to again, who finds the consumer when it answers, what ends with a stream. Beside it stand a `switch` in `Egress+Flush`, which
-// seals what waits, and one in `RTCPWriter.sendBye(_:to:_:_:)`. A pipe to another worker is to come: one case more, with a table here. The
-// compiler then names each question that has to be answered for it.
+// seals what waits, and one in `RTCPWriter.sendBye(_:to:_:_:)`. Taps and pipes are given copies and are no destinations: `Ends+Taps` and
+// `Ends+Pipes` have what is theirs.
 
 import Basics
 import RTP
