@@ -72,7 +72,11 @@ endif
 stacks-test: build ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
 	@scripts/dependencies build test compare
 	@scripts/pion .build/stacks/pion
+ifdef PYTEST
 	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks*.py $(PYTEST)
+else
+	@scripts/stacks-tests
+endif
 
 stacks: build ## FFmpeg 8 before three Chromiums, and each stack alone in a room, first, second and with five others, 60 s each (half an hour; ARGUMENTS="--seconds 10 --only FFmpeg,Pion,five"); out/stacks
 	@scripts/dependencies build test compare
