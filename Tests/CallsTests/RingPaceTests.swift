@@ -239,12 +239,12 @@ import Testing
       let refused = try? pace.check(caller, rings: [callee], isHidden: { _ in false }, at: now)
       return refused != []
     }
-    for number in 0..<60 { pace.take("stranger \(number)", rings: ["victim"], isHidden: { _ in false }, at: now) }
-    for _ in 0..<10 { pace.take("pest", rings: ["friend"], isHidden: { _ in false }, at: now) }
-    for _ in 0..<120 { pace.take("caller", rings: ["anybody"], isHidden: { _ in false }, at: now) }
+    for number in 0..<60 { pace.spend("stranger \(number)", rings: ["victim"], isHidden: { _ in false }, at: now) }
+    for _ in 0..<10 { pace.spend("pest", rings: ["friend"], isHidden: { _ in false }, at: now) }
+    for _ in 0..<120 { pace.spend("caller", rings: ["anybody"], isHidden: { _ in false }, at: now) }
     #expect(isRefused("somebody", "victim") && isRefused("pest", "friend") && isRefused("caller", "somebody"))
     for number in 0..<2 * RingPace.most {
-      pace.take("made up \(number)", rings: ["nobody \(number)"], isHidden: { _ in false }, at: now)
+      pace.spend("made up \(number)", rings: ["nobody \(number)"], isHidden: { _ in false }, at: now)
     }
     #expect(isRefused("somebody", "victim") && isRefused("pest", "friend") && isRefused("caller", "somebody"))
     #expect(!isRefused("somebody", "friend"), "the control")

@@ -105,10 +105,10 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
   @Test func whatIsOlderThanTheSnapshotChangesNothing() {
     let fresh = call(state: .active, rev: 10)
     var book = book([incoming(call()), accepted(2)])
-    book.take(fresh)
+    book.update(fresh)
     _ = book.apply(
       EventMessage(seq: 9, serverTime: 0, event: .memberLeft(member(9, Member(user: "ben", state: .left)))))
-    book.take(call(rev: 3))
+    book.update(call(rev: 3))
     #expect(book.calls["c1"] == fresh)
   }
 
@@ -122,7 +122,7 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
     let ended = book.calls["c1"]
     #expect(ended?.state == .ended && ended?.reason == .cancelled && ended?.by == "ben" && ended?.endedAt == 7000)
     #expect(book.ringing.isEmpty && book.running.isEmpty)
-    for number in 0..<CallBook.endedCalls { book.take(call("later\(number)", state: .ended)) }
+    for number in 0..<CallBook.endedCalls { book.update(call("later\(number)", state: .ended)) }
     #expect(book.calls["c1"] == nil)
     #expect(book.calls.count == CallBook.endedCalls)
   }
@@ -131,7 +131,7 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
   @Test func aCallThatOneHasLeftIsOverWhenTheOthersAre() {
     var book = book([incoming(call()), accepted(2), .callActive(CallActive(callId: "c1", rev: 3, startedAt: 1))])
     let left = Member(user: "anna", state: .left, reason: .hangup)
-    book.take(call(state: .active, rev: 5, members: [Member(user: "ben", state: .joined), left]))
+    book.update(call(state: .active, rev: 5, members: [Member(user: "ben", state: .joined), left]))
     #expect(book.running == ["c1"] && book.calls["c1"]?.joined.map(\.user) == ["ben"])
     let end = CallEnded(callId: "c1", rev: 8, reason: .hangup, code: 6000, by: "anna", durationMs: 9)
     _ = book.apply(EventMessage(seq: 4, serverTime: 9000, event: .callEnded(end)))
@@ -162,7 +162,7 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
     let group = book.calls["c1"]
     #expect(book.running == ["c1"] && group?.kind == .group && group?.state == .active)
     #expect(group?.reason == nil && group?.endedAt == nil)
-    for number in 0..<CallBook.endedCalls { book.take(call("later\(number)", state: .ended)) }
+    for number in 0..<CallBook.endedCalls { book.update(call("later\(number)", state: .ended)) }
     #expect(book.calls["c1"] != nil, "it is not among those that are forgotten")
   }
 
@@ -174,7 +174,7 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
     #expect(book.running == ["c1"] && book.calls["c1"]?.state == .active)
     #expect(!book.isStale(missed))
     var other = CallBook(user: "anna")
-    other.take(call(kind: .group, state: .active, members: [Member(user: "anna", state: .joined)]))
+    other.update(call(kind: .group, state: .active, members: [Member(user: "anna", state: .joined)]))
     #expect(other.isStale(missed), "it was joined on another device, and what became of it has to be asked")
   }
 

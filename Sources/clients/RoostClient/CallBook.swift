@@ -19,7 +19,7 @@ struct CallBook: Sendable {
   var running: [String] { calls.values.filter { $0.state != .ended }.map(\.callId).sorted() }
 
   /// A snapshot is all there is to know at its `rev`.
-  mutating func take(_ call: Call) {
+  mutating func update(_ call: Call) {
     if let known = calls[call.callId], known.rev > call.rev { return }
     calls[call.callId] = call
     if !rings(call) { ringing.remove(call.callId) }
@@ -28,7 +28,7 @@ struct CallBook: Sendable {
 
   /// A snapshot that came with a ring.
   mutating func ring(_ call: Call) {
-    take(call)
+    update(call)
     if call.state != .ended { ringing.insert(call.callId) }
   }
 
@@ -45,9 +45,9 @@ struct CallBook: Sendable {
   /// - Returns: the call that the event is about; nil when it is about none.
   mutating func apply(_ message: EventMessage) -> String? {
     switch message.event {
-    case .callCreated(let event): take(event.call)
+    case .callCreated(let event): update(event.call)
     case .callIncoming(let event): ring(event.call)
-    case .callMissed(let event): take(event.call)
+    case .callMissed(let event): update(event.call)
     case .callStopped(let event): stop(event)
     case .callEnded(let event): end(event, at: message.serverTime)
     case .callRecord(let event): close(event.record)

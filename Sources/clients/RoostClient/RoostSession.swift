@@ -101,7 +101,7 @@ public actor RoostSession {
   private func start(_ opening: Opening) {
     guard case .connected(let transport) = state else { return }
     isTakenForWaiting = false
-    for message in opening.early { take(message) }
+    for message in opening.early { receive(message) }
     settlePace()
     startKeepAlive()
     read(transport, opening.rest)
@@ -223,19 +223,19 @@ public actor RoostSession {
     guard case .connected(let current) = state, current === transport else { return }
     lastReceived = clock.now
     switch event {
-    case .text(let bytes): take(bytes)
+    case .text(let bytes): receive(bytes)
     case .closed(let code, let reason): closed(code, reason)
     }
   }
 
-  private func take(_ bytes: [UInt8]) {
+  private func receive(_ bytes: [UInt8]) {
     guard let frame = try? ServerFrame.decode(bytes, pending: { pending[$0]?.request.method }) else { return }
     switch frame {
     case .reply(let id, let reply):
       note(reply, to: id)
       settle(id, .success(reply))
     case .failure(let id, let error): if let id { settle(id, .failure(.refused(error))) }
-    case .event(let message): take(message)
+    case .event(let message): handle(message)
     case .unknownEvent(_, let seq): lastSeq = max(lastSeq, seq)
     }
     settlePace()
@@ -272,7 +272,7 @@ public actor RoostSession {
   /// One holds one seat at a time.
   private func enter(_ snapshot: RoomSnapshot) { rooms = [snapshot.room: RoomState(snapshot)] }
 
-  private func take(_ message: EventMessage) {
+  private func handle(_ message: EventMessage) {
     guard message.seq > lastSeq else { return }
     lastSeq = message.seq
     switch message.event {

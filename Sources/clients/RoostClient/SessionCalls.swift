@@ -6,7 +6,7 @@ extension CallBook {
   init(_ hello: HelloResult) {
     self.init(user: hello.user)
     for call in hello.ringing { ring(call) }
-    if let call = hello.current { take(call) }
+    if let call = hello.current { update(call) }
   }
 }
 
@@ -55,7 +55,7 @@ extension RoostSession {
 
   /// A reply may bring the end before its event does, or without it.
   private func note(_ call: Call) {
-    book.take(call)
+    book.update(call)
     guard call.state == .ended else { return }
     callReaders.tell(CallUpdate(event: nil, call: call))
     callReaders.finish(call.callId)
@@ -78,7 +78,7 @@ extension RoostSession {
 
   /// The new session's server knows what rings and what one is in; the rest has to be asked for.
   func noteRestart(_ hello: HelloResult) {
-    if let call = hello.current { book.take(call) }
+    if let call = hello.current { book.update(call) }
     noteRings(hello.ringing)
     refreshCalls(except: [])
   }

@@ -40,7 +40,7 @@ private struct StrictReader {
     while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d { index += 1 }
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func skip(_ byte: UInt8) -> Bool {
     guard next == byte else { return false }
     index += 1
     return true
@@ -69,7 +69,7 @@ private struct StrictReader {
       if level == 1 { reader.members += 1 }
       guard reader.members <= Self.mostMembers else { return false }
       reader.skipBlanks()
-      guard reader.take(UInt8(ascii: ":")) else { return false }
+      guard reader.skip(UInt8(ascii: ":")) else { return false }
       reader.skipBlanks()
       return reader.value(level: level + 1)
     }
@@ -84,27 +84,27 @@ private struct StrictReader {
     guard level <= Self.depth else { return false }
     index += 1
     skipBlanks()
-    if take(end) { return true }
+    if skip(end) { return true }
     repeat {
       skipBlanks()
       guard element(&self) else { return false }
       skipBlanks()
-    } while take(UInt8(ascii: ","))
-    return take(end)
+    } while skip(UInt8(ascii: ","))
+    return skip(end)
   }
 
   private mutating func word(_ word: StaticString) -> Bool {
-    for offset in 0..<word.utf8CodeUnitCount where !take(word.utf8Start[offset]) { return false }
+    for offset in 0..<word.utf8CodeUnitCount where !skip(word.utf8Start[offset]) { return false }
     return true
   }
 
   /// `-0.5e+3`: no zero in front of other digits, and a digit on each side of the point.
   private mutating func number() -> Bool {
-    _ = take(UInt8(ascii: "-"))
-    guard take(UInt8(ascii: "0")) || digits() else { return false }
-    if take(UInt8(ascii: ".")), !digits() { return false }
-    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+    _ = skip(UInt8(ascii: "-"))
+    guard skip(UInt8(ascii: "0")) || digits() else { return false }
+    if skip(UInt8(ascii: ".")), !digits() { return false }
+    if skip(UInt8(ascii: "e")) || skip(UInt8(ascii: "E")) {
+      if !skip(UInt8(ascii: "+")) { _ = skip(UInt8(ascii: "-")) }
       return digits()
     }
     return true
@@ -121,7 +121,7 @@ private struct StrictReader {
   /// A string as the bytes that it stands for, so that two spellings of one name are one; nil where it is none. Half of a surrogate pair
   /// stands for nothing.
   private mutating func string() -> [UInt8]? {
-    guard take(UInt8(ascii: "\"")) else { return nil }
+    guard skip(UInt8(ascii: "\"")) else { return nil }
     var bytes: [UInt8] = []
     while let byte = next {
       index += 1
@@ -150,7 +150,7 @@ private struct StrictReader {
     case UInt8(ascii: "u"):
       guard let unit = hexadecimal() else { return nil }
       guard (0xd800...0xdbff).contains(unit) else { return Unicode.Scalar(unit) }
-      guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")), let low = hexadecimal(), (0xdc00...0xdfff).contains(low)
+      guard skip(UInt8(ascii: "\\")), skip(UInt8(ascii: "u")), let low = hexadecimal(), (0xdc00...0xdfff).contains(low)
       else { return nil }
       return Unicode.Scalar(0x10000 + (unit - 0xd800) << 10 + (low - 0xdc00))
     default: return nil

@@ -92,7 +92,7 @@ package struct Section {
 
   /// The value of a key; nil when it is absent, empty or wrong (then it has complained).
   package mutating func value<Value>(_ key: String, _ kind: ValueKind<Value>) -> Value? {
-    guard let node = take(key) else { return nil }
+    guard let node = ask(for: key) else { return nil }
     return kind.read(node, ValueContext(report: report, path: path + key, knownPath: knownPath + key))
   }
 
@@ -108,7 +108,7 @@ package struct Section {
 
   /// Reads the block under a key and complains about keys in it that nobody asked for. Runs for an absent block too.
   package mutating func section(_ key: String, _ body: (inout Section) -> Void) {
-    let node = take(key)
+    let node = ask(for: key)
     var section = Section(node: node, path: path + key + ".", knownPath: knownPath + key + ".", report: report)
     body(&section)
     section.finish()
@@ -116,7 +116,7 @@ package struct Section {
 
   /// Reads a block whose keys are names; nil when it is absent. The body gets each name, where it stands, and its block.
   mutating func names<Value>(_ key: String, _ body: (String, YAMLMark, inout Section) -> Value?) -> [String: Value]? {
-    let node = take(key)
+    let node = ask(for: key)
     let block = Section(node: node, path: path + key + ".", knownPath: knownPath + key + ".", report: report)
     var result: [String: Value] = [:]
     for entry in block.entries {
@@ -149,7 +149,7 @@ package struct Section {
     }
   }
 
-  private mutating func take(_ key: String) -> YAMLNode? {
+  private mutating func ask(for key: String) -> YAMLNode? {
     asked.append(key)
     let entry = entries.first { $0.key == key }
     report.note(known: knownPath + key, isPresent: entry != nil)

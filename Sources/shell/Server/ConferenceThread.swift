@@ -114,7 +114,7 @@ struct ConferenceLoop: ~Copyable {
       mailbox.wait(nanoseconds: timeout())
       mailbox.drain(into: &inputs)
       now = Now.read()
-      for input in inputs { take(input) }
+      for input in inputs { handle(input) }
       inputs.removeAll(keepingCapacity: true)
       if let deadline = core.nextDeadline, deadline <= now.instant { carryOut(core.poll(at: now)) }
       settle()
@@ -134,10 +134,10 @@ struct ConferenceLoop: ~Copyable {
     return max(0, (deadline - Now.read().instant).nanoseconds)
   }
 
-  private mutating func take(_ input: ConferenceInput) {
+  private mutating func handle(_ input: ConferenceInput) {
     switch input {
     case .command(let command): apply(command)
-    case .worker(let events): for event in events { take(event) }
+    case .worker(let events): for event in events { handle(event) }
     case .operate(let action, let peer, let reply): operate(action, from: peer, reply)
     case .snapshot(let reply): reply(ConferenceSnapshot(gauges: core.gauges, counts: counts))
     case .stop: isStopping = true
@@ -207,7 +207,7 @@ struct ConferenceLoop: ~Copyable {
 
   // MARK: what workers report
 
-  private mutating func take(_ event: WorkerEvent) {
+  private mutating func handle(_ event: WorkerEvent) {
     // Which track a subscription shows is kept in the conference alone.
     var shown: TrackID?
     if case .consumerLayer(let consumer, _, _) = event { shown = core.track(of: SubscriptionID(consumer.value)) }

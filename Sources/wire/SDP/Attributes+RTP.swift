@@ -1,12 +1,12 @@
 // Reads rtpmap, fmtp (RFC 8866 §6), rtcp-fb (RFC 4585 §4.2), extmap (RFC 8285 §5) and rtcp-rsize.
 
 extension RTPAttributes {
-  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+  mutating func parse(_ name: String, _ value: Fields) -> AttributeVerdict {
     switch name {
     case "rtpmap": return .when(takeMapping(value))
     case "fmtp": return .when(takeFormat(value))
     case "rtcp-fb": return .when(takeFeedback(value))
-    case "extmap": return extensions.take(value)
+    case "extmap": return extensions.parse(value)
     case "extmap-allow-mixed": extmapAllowMixed = true
     case "rtcp-rsize": reducedSizeRTCP = true
     default: return .unknown
@@ -22,8 +22,8 @@ extension RTPAttributes {
     var value = value
     guard let payloadType = value.number(UInt8.self), payloadType < 128, var encoding = value.next().map(Fields.init)
     else { return false }
-    let name = encoding.take(until: 0x2f)
-    guard !name.isEmpty, name.allSatisfy(\.isToken), let rate: UInt32 = encoding.take(until: 0x2f).number(), rate > 0
+    let name = encoding.next(until: 0x2f)
+    guard !name.isEmpty, name.allSatisfy(\.isToken), let rate: UInt32 = encoding.next(until: 0x2f).number(), rate > 0
     else { return false }
     let channels: UInt8? = encoding.rest.number()
     guard encoding.isEmpty || channels != nil else { return false }
@@ -63,9 +63,9 @@ extension RTPAttributes {
 
 extension [HeaderExtension] {
   /// `<id>[/<direction>] <uri>[ <attributes>]`
-  mutating func take(_ value: Fields) -> AttributeVerdict {
+  mutating func parse(_ value: Fields) -> AttributeVerdict {
     var value = value
-    guard var head = value.next().map(Fields.init), let id: UInt16 = head.take(until: 0x2f).number(),
+    guard var head = value.next().map(Fields.init), let id: UInt16 = head.next(until: 0x2f).number(),
       (1...255).contains(id) || (4096...4351).contains(id), let uri = value.word()
     else { return .malformed }
     let direction = Direction(rawValue: head.text)

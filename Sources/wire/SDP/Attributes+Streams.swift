@@ -1,7 +1,7 @@
 // Reads msid (RFC 8830), ssrc and ssrc-group (RFC 5576), rid (RFC 8851) and simulcast (RFC 8853).
 
 extension StreamAttributes {
-  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+  mutating func parse(_ name: String, _ value: Fields) -> AttributeVerdict {
     switch name {
     case "msid": return .when(takeStreamID(value))
     case "ssrc": return takeSource(value)
@@ -26,7 +26,7 @@ extension StreamAttributes {
     guard let index = indexOfSource(ssrc) else { return .tooMany }
     guard !value.isEmpty else { return .taken }
     let hasValue = value.rest.contains(0x3a)
-    let name = String(decoding: value.take(until: 0x3a), as: UTF8.self)
+    let name = String(decoding: value.next(until: 0x3a), as: UTF8.self)
     sources[index].attributes.append(Attribute(name, hasValue ? value.text : nil))
     return .taken
   }
@@ -61,7 +61,7 @@ extension StreamAttributes {
     guard !rids.contains(where: { $0.id == rid.id && $0.sends == rid.sends }) else { return .duplicate }
     var parameters = Fields(value.rest)
     while !parameters.isEmpty {
-      guard rid.take(parameter: Fields(parameters.take(until: 0x3b))) else { return .malformed }
+      guard rid.parse(parameter: Fields(parameters.next(until: 0x3b))) else { return .malformed }
     }
     guard rids.count < 64 else { return .tooMany }
     rids.append(rid)
@@ -90,18 +90,18 @@ extension StreamAttributes {
 }
 
 extension RestrictionID {
-  fileprivate mutating func take(parameter: Fields) -> Bool {
+  fileprivate mutating func parse(parameter: Fields) -> Bool {
     let text = parameter.text.trimmed
     guard !text.isEmpty else { return true }
     var fields = Fields(Array(text.utf8)[...])
     let hasValue = fields.rest.contains(0x3d)
-    let name = String(decoding: fields.take(until: 0x3d), as: UTF8.self)
+    let name = String(decoding: fields.next(until: 0x3d), as: UTF8.self)
     guard name == "pt" else {
       restrictions.append(Attribute(name, hasValue ? fields.text : nil))
       return true
     }
     while !fields.isEmpty {
-      guard let payloadType: UInt8 = fields.take(until: 0x2c).number(), payloadType < 128 else { return false }
+      guard let payloadType: UInt8 = fields.next(until: 0x2c).number(), payloadType < 128 else { return false }
       payloadTypes.append(payloadType)
     }
     return true

@@ -3,11 +3,11 @@
 import Basics
 
 extension TransportAttributes {
-  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+  mutating func parse(_ name: String, _ value: Fields) -> AttributeVerdict {
     var value = value
     switch name {
-    case "ice-ufrag": return take(iceText: value, length: 4...256, into: \.iceUfrag)
-    case "ice-pwd": return take(iceText: value, length: 22...256, into: \.icePwd)
+    case "ice-ufrag": return parse(iceText: value, length: 4...256, into: \.iceUfrag)
+    case "ice-pwd": return parse(iceText: value, length: 22...256, into: \.icePwd)
     case "ice-options": iceOptions = value.words()
     case "fingerprint": return takeFingerprint(value)
     case "setup":
@@ -25,7 +25,7 @@ extension TransportAttributes {
     return .taken
   }
 
-  private mutating func take(
+  private mutating func parse(
     iceText value: Fields, length: ClosedRange<Int>, into field: WritableKeyPath<TransportAttributes, String?>
   ) -> AttributeVerdict {
     let text = value.text.trimmed

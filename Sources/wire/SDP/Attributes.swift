@@ -7,14 +7,14 @@ enum AttributeVerdict {
 }
 
 extension SessionDescription {
-  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+  mutating func parse(_ name: String, _ value: Fields) -> AttributeVerdict {
     switch name {
     case "group": return takeGroup(value)
     case "ice-lite": isICELite = true
     case "extmap-allow-mixed": extmapAllowMixed = true
-    case "extmap": return extensions.take(value)
+    case "extmap": return extensions.parse(value)
     case "sendrecv", "sendonly", "recvonly", "inactive": direction = Direction(rawValue: name)
-    default: return transport.take(name, value)
+    default: return transport.parse(name, value)
     }
     return .taken
   }
@@ -29,15 +29,15 @@ extension SessionDescription {
 }
 
 extension MediaDescription {
-  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+  mutating func parse(_ name: String, _ value: Fields) -> AttributeVerdict {
     switch name {
     case "mid": return takeMid(value)
     case "sendrecv", "sendonly", "recvonly", "inactive": direction = Direction(rawValue: name)
     case "bundle-only": isBundleOnly = true
     default:
-      var verdict = transport.take(name, value)
-      if verdict == .unknown, isRTP { verdict = rtp.take(name, value) }
-      if verdict == .unknown { verdict = streams.take(name, value) }
+      var verdict = transport.parse(name, value)
+      if verdict == .unknown, isRTP { verdict = rtp.parse(name, value) }
+      if verdict == .unknown { verdict = streams.parse(name, value) }
       return verdict
     }
     return .taken

@@ -12,7 +12,7 @@ struct Fields {
   mutating func next() -> ArraySlice<UInt8>? {
     rest = rest.drop { $0 == 0x20 }
     guard !rest.isEmpty else { return nil }
-    return take(until: 0x20)
+    return next(until: 0x20)
   }
 
   /// The next field as text.
@@ -27,7 +27,7 @@ struct Fields {
   mutating func number<Number: FixedWidthInteger>(_ type: Number.Type) -> Number? { next().flatMap { $0.number() } }
 
   /// Everything up to the separator, which is dropped; the whole rest where there is none. May be empty.
-  mutating func take(until separator: UInt8) -> ArraySlice<UInt8> {
+  mutating func next(until separator: UInt8) -> ArraySlice<UInt8> {
     guard let end = rest.firstIndex(of: separator) else {
       defer { rest = [] }
       return rest

@@ -11,7 +11,7 @@ extension SessionDescription {
     var rest = bytes[...]
     while !rest.isEmpty {
       let end = rest.firstIndex(of: 0x0a) ?? rest.endIndex
-      try parser.take(line: rest[..<end])
+      try parser.parse(line: rest[..<end])
       rest = rest[end...].dropFirst()
     }
     return try parser.finish()
@@ -42,7 +42,7 @@ private struct Parser {
   var mids: Set<String> = []
 
   /// Takes one line, without its LF.
-  mutating func take(line: ArraySlice<UInt8>) throws(SDPError) {
+  mutating func parse(line: ArraySlice<UInt8>) throws(SDPError) {
     number += 1
     var line = line.last == 0x0d ? line.dropLast() : line
     try check(line)
@@ -65,7 +65,7 @@ private struct Parser {
       if origin == nil { passOver("o=") }
       return
     }
-    try take(type, value)
+    try parse(type, value)
   }
 
   mutating func finish() throws(SDPError) -> SessionDescription {
@@ -87,7 +87,7 @@ private struct Parser {
     if !isASCII, String(validating: line, as: UTF8.self) == nil { throw error(.illegalByte) }
   }
 
-  private mutating func take(_ type: UInt8, _ value: Fields) throws(SDPError) {
+  private mutating func parse(_ type: UInt8, _ value: Fields) throws(SDPError) {
     linesInSection += 1
     guard linesInSection <= SDPLimits.linesPerSection else { throw error(.tooManyAttributes) }
     switch type {
@@ -117,13 +117,13 @@ private struct Parser {
   private mutating func takeAttribute(_ value: Fields) throws(SDPError) {
     var value = value
     let colon = value.rest.contains(0x3a)
-    let name = String(decoding: value.take(until: 0x3a), as: UTF8.self)
+    let name = String(decoding: value.next(until: 0x3a), as: UTF8.self)
     guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { return passOver("a=") }
     let verdict: AttributeVerdict
     if current != nil {
-      verdict = current?.take(name, value) ?? .unknown
+      verdict = current?.parse(name, value) ?? .unknown
     } else {
-      verdict = session?.take(name, value) ?? .unknown
+      verdict = session?.parse(name, value) ?? .unknown
     }
     switch verdict {
     case .taken:
@@ -161,7 +161,7 @@ private struct Parser {
 
   private static func bandwidth(_ value: Fields) -> Attribute? {
     var value = value
-    let type = String(decoding: value.take(until: 0x3a), as: UTF8.self)
+    let type = String(decoding: value.next(until: 0x3a), as: UTF8.self)
     guard !type.isEmpty, let _: UInt64 = value.rest.number() else { return nil }
     return Attribute(type, value.text)
   }
@@ -183,7 +183,7 @@ extension MediaDescription {
   init?(line value: Fields) {
     var value = value
     guard let type = value.token(), var ports = value.next().map(Fields.init),
-      let port: UInt16 = ports.take(until: 0x2f).number(),
+      let port: UInt16 = ports.next(until: 0x2f).number(),
       let name = value.word()
     else { return nil }
     self.init(MediaType(type), mid: nil, port: port, protocolName: name, connectionAddress: nil)

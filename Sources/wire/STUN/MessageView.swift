@@ -56,7 +56,7 @@ public struct MessageView: Sendable {
       let length = Int(bytes.uint16(at: at + 2))
       let padded = (length + 3) & ~3
       guard padded <= bytes.count - at - 4 else { throw .wrongLength }
-      try view.take(bytes, Attribute(type: bytes.uint16(at: at), offset: at + 4, length: length))
+      try view.decode(bytes, Attribute(type: bytes.uint16(at: at), offset: at + 4, length: length))
       at += 4 + padded
     }
     return view
@@ -79,7 +79,7 @@ public struct MessageView: Sendable {
     }
   }
 
-  private mutating func take(_ bytes: Span<UInt8>, _ attribute: Attribute) throws(STUNError) {
+  private mutating func decode(_ bytes: Span<UInt8>, _ attribute: Attribute) throws(STUNError) {
     if attribute.type == AttributeType.fingerprint {
       try attribute.require(4)
       guard attribute.offset + 4 == bytes.count else { throw .malformed }

@@ -88,7 +88,7 @@ struct CallTable: Equatable, Sendable {
   /// Gives a running call the name of one who has called back.
   mutating func claim(_ name: ClientCall, ofGlareIn id: CallID) {
     var oldest: ClientCall?
-    update(id) { oldest = $0.take(name) }
+    update(id) { oldest = $0.addName(name) }
     if let oldest { release([oldest], of: id) }
     claim([name], for: id)
   }

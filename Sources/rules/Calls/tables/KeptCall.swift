@@ -167,7 +167,7 @@ extension LiveCall {
       policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
       state: call.state)
     (rev, startedAt) = (call.rev, call.startedAt)
-    for name in kept.glares { _ = take(name) }
+    for name in kept.glares { _ = addName(name) }
     answered = kept.answeredAt.map { now.back(to: $0) }
     for member in call.members {
       put(CallMember(member, kept.members.first { $0.user == member.user }, at: now))

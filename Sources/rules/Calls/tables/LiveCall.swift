@@ -109,7 +109,7 @@ struct LiveCall: Equatable, Sendable {
   mutating func apply(_ change: (inout Self) -> Void) { change(&self) }
 
   /// Takes a name of one who has called back. Beyond `ClientCall.mostGlares` the oldest goes, and is returned.
-  mutating func take(_ name: ClientCall) -> ClientCall? {
+  mutating func addName(_ name: ClientCall) -> ClientCall? {
     glareNames.append(name)
     return glareNames.count > ClientCall.mostGlares ? glareNames.removeFirst() : nil
   }

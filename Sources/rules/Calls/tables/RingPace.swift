@@ -64,7 +64,7 @@ struct RingPace: Equatable, Sendable {
   }
 
   /// Counts an attempt to ring each of these.
-  mutating func take(_ caller: String, rings users: [String], isHidden: (String) -> Bool, at now: Now) {
+  mutating func spend(_ caller: String, rings users: [String], isHidden: (String) -> Bool, at now: Now) {
     guard !users.isEmpty else { return }
     let now = now.instant
     _ = callers?.take(caller, users.count, at: now)

@@ -79,7 +79,7 @@ struct Tables: Equatable, Sendable {
 
   /// Counts attempts to ring.
   mutating func count(rings users: [String], by caller: String, at now: Now) {
-    pace.take(caller, rings: users, isHidden: { blocks.has($0, blocked: caller) }, at: now)
+    pace.spend(caller, rings: users, isHidden: { blocks.has($0, blocked: caller) }, at: now)
   }
 
   // MARK: - Calls by name

@@ -90,13 +90,13 @@ private struct MetricsLoop: ~Copyable {
     while !isStopping {
       mailbox.wait(nanoseconds: waiting.isEmpty ? -1 : max(0, deadline - MonotonicClock.now().nanoseconds))
       mailbox.drain(into: &messages)
-      for message in messages { take(message) }
+      for message in messages { handle(message) }
       messages.removeAll(keepingCapacity: true)
       answerIfDone()
     }
   }
 
-  private mutating func take(_ message: MetricsCollector.Message) {
+  private mutating func handle(_ message: MetricsCollector.Message) {
     switch message {
     case .collect(let answer):
       if waiting.isEmpty { ask() }

@@ -147,7 +147,7 @@ private struct WebhookLoop: ~Copyable {
       sender.wait(descriptor: mailbox.descriptor, milliseconds: timeout())
       mailbox.drain(into: &inputs)
       now = Now.read()
-      for input in inputs { take(input) }
+      for input in inputs { handle(input) }
       for (id, outcome) in sender.takeFinished() { finished(id, outcome) }
       for index in channels.indices { send(from: index) }
     }
@@ -177,14 +177,14 @@ private struct WebhookLoop: ~Copyable {
 
   // MARK: - In
 
-  private mutating func take(_ input: WebhookThread.Input) {
+  private mutating func handle(_ input: WebhookThread.Input) {
     switch input {
-    case .message(let message): take(message)
+    case .message(let message): enqueue(message)
     case .stop: end = now.instant + Self.farewell
     }
   }
 
-  private mutating func take(_ message: WebhookMessage) {
+  private mutating func enqueue(_ message: WebhookMessage) {
     guard let index = index(of: message.endpoint.rawValue), let delivery = message.delivery else { return }
     guard channels[index].queue.enqueue(delivery, at: now) else {
       forget(message.id)

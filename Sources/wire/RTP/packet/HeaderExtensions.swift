@@ -106,10 +106,10 @@ public struct ParsedExtensions: Sendable, Equatable {
   @inlinable public init(_ bytes: Span<UInt8>, _ view: PacketView, ids: HeaderExtensionIDs) {
     guard view.hasExtension else { return }
     var cursor = HeaderExtensionCursor(view)
-    while let element = cursor.next(bytes) { take(element, bytes, ids) }
+    while let element = cursor.next(bytes) { read(element, bytes, ids) }
   }
 
-  @inlinable mutating func take(
+  @inlinable mutating func read(
     _ element: HeaderExtensionCursor.Element, _ bytes: Span<UInt8>, _ ids: HeaderExtensionIDs
   ) {
     switch element.id {

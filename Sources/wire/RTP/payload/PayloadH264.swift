@@ -50,7 +50,7 @@ extension PayloadInfo {
     switch payload[0] & 0x1f {
     case 1...23:
       info.startsFrame = true
-      info.take(nalType: payload[0] & 0x1f, payload.extracting(1...))
+      info.note(nalType: payload[0] & 0x1f, payload.extracting(1...))
       if payload[0] & 0x1f == NAL.slice { info.takeSlice() }
     case NAL.stapA:
       info.startsFrame = true
@@ -58,7 +58,7 @@ extension PayloadInfo {
     case NAL.fuA:
       guard payload.count >= 2 else { return nil }
       info.startsFrame = payload[1] & 0x80 != 0
-      if info.startsFrame { info.take(nalType: payload[1] & 0x1f, payload.extracting(2...)) }
+      if info.startsFrame { info.note(nalType: payload[1] & 0x1f, payload.extracting(2...)) }
       if payload[1] & 0x1f == NAL.slice { info.takeSlice() }
     default: return nil  // Interleaved mode and reserved types: never agreed on.
     }
@@ -72,7 +72,7 @@ extension PayloadInfo {
   }
 
   /// A NAL unit that begins here; `rest` is what follows its header.
-  private mutating func take(nalType: UInt8, _ rest: Span<UInt8>) {
+  private mutating func note(nalType: UInt8, _ rest: Span<UInt8>) {
     switch nalType {
     case NAL.sequenceParameterSet: units.insert(.sequenceSet)
     case NAL.pictureParameterSet: units.insert(.pictureSet)
@@ -98,7 +98,7 @@ extension PayloadInfo {
       guard at + 2 < payload.count else { return false }
       let size = Int(payload.uint16(at: at))
       guard size > 0, at + 2 + size <= payload.count else { return false }
-      take(nalType: payload[at + 2] & 0x1f, payload.extracting((at + 3)..<(at + 2 + size)))
+      note(nalType: payload[at + 2] & 0x1f, payload.extracting((at + 3)..<(at + 2 + size)))
       if payload[at + 2] & 0x1f == NAL.slice { takeSlice() }
       at += 2 + size
     }

@@ -110,7 +110,7 @@ struct StatusChunker {
     guard let (symbol, run) = run(arrival), run > 0 else { return nil }
     // A run as long as a two-bit vector (of all that is left, too) costs no more and often covers more.
     if run >= 14 || run == total - covered || (symbol == .large && run >= 7) {
-      take(run, arrival)
+      encode(run, arrival)
       return symbol.rawValue << 13 | UInt16(run)
     }
     return vector(arrival)
@@ -143,11 +143,11 @@ struct StatusChunker {
       count += 1
     }
     // With a large delta behind the first seven, the two-bit chunk leaves it to the next one.
-    take(hasLarge ? min(count, 7) : count, arrival)
+    encode(hasLarge ? min(count, 7) : count, arrival)
     return hasLarge ? twoBit : oneBit
   }
 
-  private mutating func take(_ count: Int, _ arrival: (Int) -> Int64?) {
+  private mutating func encode(_ count: Int, _ arrival: (Int) -> Int64?) {
     budget -= 2
     for index in covered..<(covered + count) {
       budget -= Self.status(arrival(index), &last)?.deltaLength ?? 0

@@ -121,7 +121,7 @@ struct JSONGrammar {
 
   private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
 
-  private mutating func take(_ byte: Unicode.Scalar) -> Bool {
+  private mutating func skip(_ byte: Unicode.Scalar) -> Bool {
     guard next == UInt8(ascii: byte) else { return false }
     place += 1
     return true
@@ -151,20 +151,20 @@ struct JSONGrammar {
   ) -> Bool {
     place += 1
     blanks()
-    if take("}") { return true }
+    if skip("}") { return true }
     repeat {
       blanks()
       guard let name = name() else { return false }
       blanks()
-      guard take(":") else { return false }
+      guard skip(":") else { return false }
       blanks()
       let start = place
       let how = isOpen ? step(name) : .skip
       guard value(depth: depth + 1, isOpen: isOpen && how == .enter, step, found) else { return false }
       if how == .take { found(start..<place) }
       blanks()
-    } while take(",")
-    return take("}")
+    } while skip(",")
+    return skip("}")
   }
 
   private mutating func array(
@@ -172,13 +172,13 @@ struct JSONGrammar {
   ) -> Bool {
     place += 1
     blanks()
-    if take("]") { return true }
+    if skip("]") { return true }
     repeat {
       blanks()
       guard value(depth: depth + 1, isOpen: isOpen, step, found) else { return false }
       blanks()
-    } while take(",")
-    return take("]")
+    } while skip(",")
+    return skip("]")
   }
 
   /// A name; where it is written with escapes, as what it says in ASCII. No other is looked for.
@@ -252,11 +252,11 @@ struct JSONGrammar {
   }
 
   private mutating func number() -> Bool {
-    _ = take("-")
-    if !take("0") { guard digits() else { return false } }
-    if take(".") { guard digits() else { return false } }
-    guard take("e") || take("E") else { return true }
-    if !take("+") { _ = take("-") }
+    _ = skip("-")
+    if !skip("0") { guard digits() else { return false } }
+    if skip(".") { guard digits() else { return false } }
+    guard skip("e") || skip("E") else { return true }
+    if !skip("+") { _ = skip("-") }
     return digits()
   }
 }
