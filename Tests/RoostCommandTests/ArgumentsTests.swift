@@ -71,11 +71,11 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString).yaml")
     try "chat: {burst: 3}".write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
-    #expect(Source(nil, usual: ["/nonexistent/a", file.path]) == .file(file.path))
-    #expect(Source("given", usual: [file.path]) == .file("given"))
-    #expect(Source(nil, usual: ["/nonexistent/a"]) == .defaults)
-    #expect(try Source(file.path).load().configuration.chat.burst == 3)
-    #expect(try Source(nil, usual: []).load().configuration == .withoutFile)
+    #expect(ConfigurationSource(nil, usual: ["/nonexistent/a", file.path]) == .file(file.path))
+    #expect(ConfigurationSource("given", usual: [file.path]) == .file("given"))
+    #expect(ConfigurationSource(nil, usual: ["/nonexistent/a"]) == .defaults)
+    #expect(try ConfigurationSource(file.path).load().configuration.chat.burst == 3)
+    #expect(try ConfigurationSource(nil, usual: []).load().configuration == .withoutFile)
   }
 
   @Test func theChangelogKnowsThisVersion() throws {

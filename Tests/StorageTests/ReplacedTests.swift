@@ -53,7 +53,7 @@ import Testing
 
   /// POSIX locks that this process has on a file. The file is not opened.
   private func locks(of path: String) throws -> Int {
-    let inode = try #require(FileIdentity(path: path)).place.inode
+    let inode = try #require(FileIdentity(path: path)).location.inode
     let lines = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
     return lines.map { $0.split(separator: " ") }.count { words in
       words.contains("POSIX") && words.contains("\(getpid())") && words.contains { $0.hasSuffix(":\(inode)") }

@@ -6,7 +6,7 @@ import Glibc
 /// Which file a path names, and what its last change was.
 struct FileIdentity: Equatable {
   /// Device and inode: another file has others.
-  struct Place: Equatable {
+  struct Location: Equatable {
     var device: UInt64
     var inode: UInt64
   }
@@ -17,14 +17,14 @@ struct FileIdentity: Equatable {
     var changed: Int64
   }
 
-  var place: Place
+  var location: Location
   var content: Content
 
   /// What is at the path; nil where nothing is. The file is not opened: closing it would drop SQLite's locks.
   init?(path: String) {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return nil }
-    place = Place(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
+    location = Location(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
     content = Content(
       bytes: Int64(facts.st_size), modified: Self.nanoseconds(facts.st_mtim), changed: Self.nanoseconds(facts.st_ctim))
   }
@@ -57,7 +57,7 @@ struct FileWatch {
   private let head: FileHead
   private var facts: [UInt8] = []
   private var file: FileIdentity?
-  private var log: FileIdentity.Place?
+  private var log: FileIdentity.Location?
 
   /// Begins after the file was opened, and its log with it.
   init(path: String) {
@@ -69,7 +69,7 @@ struct FileWatch {
   /// What is there now is what was written here.
   mutating func note() {
     file = FileIdentity(path: path)
-    log = FileIdentity(path: path + "-wal")?.place
+    log = FileIdentity(path: path + "-wal")?.location
     facts = head.facts
   }
 
@@ -91,9 +91,9 @@ struct FileWatch {
 
   /// What has become of the file since `note`.
   func look() -> Finding {
-    let (now, logNow) = (FileIdentity(path: path), FileIdentity(path: path + "-wal")?.place)
+    let (now, logNow) = (FileIdentity(path: path), FileIdentity(path: path + "-wal")?.location)
     guard let file, let now else { return .elsewhere("\(path) was removed while it was open") }
-    guard now.place == file.place else { return .elsewhere("\(path) was replaced by another file while it was open") }
+    guard now.location == file.location else { return .elsewhere("\(path) was replaced by another file while it was open") }
     guard logNow == log else { return .elsewhere("\(path)-wal was removed or replaced while it was open") }
     guard now.content != file.content else { return .asItWas }
     if now.content.bytes < file.content.bytes { return .overwritten("it was cut off") }

@@ -30,7 +30,7 @@ public struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConve
 }
 
 /// Where the keys of a file stand, for what turns out to be impossible only when the server starts.
-public struct ConfigurationPlaces: Sendable {
+public struct ConfigurationLocations: Sendable {
   let file: String
   let marks: [String: YAMLMark]
 

@@ -8,16 +8,16 @@ extension ServerConfiguration {
   /// Reads a file. Throws everything that is wrong with it for this machine: the files it names (TLS) must serve, and media
   /// must have an address here.
   public static func load(file: String) throws(InvalidConfiguration) -> ServerConfiguration {
-    try loadWithPlaces(file: file).configuration
+    try loadWithLocations(file: file).configuration
   }
 
-  /// As above, with the places of the keys.
-  public static func loadWithPlaces(
+  /// As above, with the locations of the keys.
+  public static func loadWithLocations(
     file: String
-  ) throws(InvalidConfiguration) -> (configuration: ServerConfiguration, places: ConfigurationPlaces) {
+  ) throws(InvalidConfiguration) -> (configuration: ServerConfiguration, locations: ConfigurationLocations) {
     let report = ConfigurationReport(file: file, interfaces: interfaceAddresses())
     let configuration = try valid(readFile(file), report)
-    return (configuration, ConfigurationPlaces(file: file, marks: report.places))
+    return (configuration, ConfigurationLocations(file: file, marks: report.locations))
   }
 
   /// Reads the text of a file; `file` is its name for error messages and the place where relative paths start.

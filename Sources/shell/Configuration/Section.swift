@@ -14,7 +14,7 @@ package final class ConfigurationReport {
   /// Those of them that the file has.
   private(set) var presentKeys: Set<String> = []
   /// Where the values of the keys stand that the file has, by their paths.
-  private(set) var places: [String: YAMLMark] = [:]
+  private(set) var locations: [String: YAMLMark] = [:]
 
   init(file: String, interfaces: [SocketAddress]?) {
     self.file = file
@@ -31,7 +31,7 @@ package final class ConfigurationReport {
     if isPresent { presentKeys.insert(known) }
   }
 
-  fileprivate func note(_ path: String, at mark: YAMLMark) { places[path] = mark }
+  fileprivate func note(_ path: String, at mark: YAMLMark) { locations[path] = mark }
 }
 
 /// Where a value stands and where to complain about it.

@@ -60,8 +60,8 @@ extension Loaded {
   /// - Throws: why a server must not start as it is, with its place in the file.
   func checkAccess() throws {
     guard let problem = configuration.accessProblem else { return }
-    guard let places else { throw StartError(message: problem) }
-    throw places.issue("access", problem)
+    guard let locations else { throw CommandFailure(message: problem) }
+    throw locations.issue("access", problem)
   }
 }
 

@@ -7,10 +7,10 @@ import Logging
 func run(_ words: [String]) -> Int32 {
   do {
     switch try Command(words) {
-    case .serve(let config): return try serve(Source(config).load())
-    case .check(let config): return try check(Source(config).load())
-    case .doctor(let config): return doctor(Source(config))
-    case .token(let request, let config): return try makeToken(request, Source(config).load())
+    case .serve(let config): return try serve(ConfigurationSource(config).load())
+    case .check(let config): return try check(ConfigurationSource(config).load())
+    case .doctor(let config): return doctor(ConfigurationSource(config))
+    case .token(let request, let config): return try makeToken(request, ConfigurationSource(config).load())
     case .version: print("roost \(roostVersion)")
     case .help(let topic): print(Command.help(about: topic))
     }
@@ -37,20 +37,20 @@ func mention(_ text: String) {
 }
 
 /// Where the configuration comes from.
-enum Source: Equatable {
+enum ConfigurationSource: Equatable {
   case file(String)
   case defaults
 
   /// The file that was asked for, else the first of the usual ones that exists, else the defaults.
   init(_ config: String?, usual: [String] = ["./rooms.yaml", "/etc/roost/rooms.yaml"]) {
-    self = (config ?? usual.first { access($0, F_OK) == 0 }).map(Source.file) ?? .defaults
+    self = (config ?? usual.first { access($0, F_OK) == 0 }).map(ConfigurationSource.file) ?? .defaults
   }
 
   /// The configuration with its source. Throws everything that is wrong with the file.
   func load() throws(InvalidConfiguration) -> Loaded {
     guard case .file(let path) = self else { return Loaded(configuration: .withoutFile, source: self) }
-    let (configuration, places) = try ServerConfiguration.loadWithPlaces(file: path)
-    return Loaded(configuration: configuration, source: self, places: places)
+    let (configuration, locations) = try ServerConfiguration.loadWithLocations(file: path)
+    return Loaded(configuration: configuration, source: self, locations: locations)
   }
 
   /// For people: `rooms.yaml`, or that there is no file.
@@ -65,9 +65,9 @@ enum Source: Equatable {
 /// A valid configuration and where it came from.
 struct Loaded {
   var configuration: ServerConfiguration
-  var source: Source
+  var source: ConfigurationSource
   /// Where its keys stand; nil where there is no file.
-  var places: ConfigurationPlaces?
+  var locations: ConfigurationLocations?
 
   /// Everything worth a word about it.
   var advice: [ConfigurationAdvice] {

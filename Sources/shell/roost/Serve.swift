@@ -22,8 +22,8 @@ func serve(_ loaded: Loaded) throws -> Int32 {
   do {
     try runServer(loaded.configuration, until: stop)
   } catch let error as Server.StartError {
-    guard let key = error.key, let places = loaded.places else { throw error }
-    throw places.issue(key, error.message)
+    guard let key = error.key, let locations = loaded.locations else { throw error }
+    throw locations.issue(key, error.message)
   }
   return 0
 }

@@ -19,11 +19,11 @@ enum Signals {
 
   /// Starts the thread that waits. `stop` is called in it, once; it must return soon and may leave the stopping to
   /// others.
-  static func watch(_ stop: @escaping @Sendable () -> Void) throws(StartError) {
+  static func watch(_ stop: @escaping @Sendable () -> Void) throws(CommandFailure) {
     do throws(ThreadError) {
       _ = try OwnerThread(starting: "signals") { waitForSignals(stop) }
     } catch {
-      throw StartError(message: "cannot start a thread: \(String(cString: strerror(error.code)))")
+      throw CommandFailure(message: "cannot start a thread: \(String(cString: strerror(error.code)))")
     }
   }
 
@@ -46,7 +46,7 @@ enum Signals {
 }
 
 /// Why the server did not start, for people.
-struct StartError: Error, CustomStringConvertible {
+struct CommandFailure: Error, CustomStringConvertible {
   var message: String
   var description: String { "roost: " + message }
 }

@@ -9,11 +9,11 @@ final class StopRequest: Sendable {
   /// Becomes readable when the stop is requested, and stays so.
   var descriptor: Int32 { event.descriptor }
 
-  init() throws(StartError) {
+  init() throws(CommandFailure) {
     do throws(ThreadError) {
       event = try WakeEvent()
     } catch {
-      throw StartError(message: "no eventfd: \(String(cString: strerror(error.code)))")
+      throw CommandFailure(message: "no eventfd: \(String(cString: strerror(error.code)))")
     }
   }
 

@@ -107,7 +107,7 @@ func makeToken(_ request: TokenRequest, _ loaded: Loaded) throws -> Int32 {
 }
 
 /// A token of a configuration's key, at a time in milliseconds since 1970 UTC.
-/// - Throws: `StartError` with what is missing.
+/// - Throws: `CommandFailure` with what is missing.
 func signedToken(
   _ request: TokenRequest, _ access: ServerConfiguration.Access, at now: Int64
 ) throws -> (token: String, claims: TokenClaims) {
@@ -126,10 +126,10 @@ private func signer(_ key: ServerConfiguration.Access.Key, _ request: TokenReque
   do {
     if let secret = try key.secret() { return TokenSigner(id: key.kid, secret: secret) }
   } catch {
-    throw StartError(message: "access.keys: \(error.message)")
+    throw CommandFailure(message: "access.keys: \(error.message)")
   }
   guard let path = request.privateKey else {
-    throw StartError(
+    throw CommandFailure(
       message:
         "the key is a public one, which signs nothing: give the private key that belongs to it with --private-key FILE")
   }
@@ -138,22 +138,22 @@ private func signer(_ key: ServerConfiguration.Access.Key, _ request: TokenReque
     let name: TokenAlgorithm = key.algorithm == .ed25519 ? .ed25519 : .edDSA
     return try TokenSigner(id: key.kid, privateKey: try fileContents(path), ed25519: name)
   } catch let error as CryptoError {
-    throw StartError(message: "\(path): no private key of P-256 or Ed25519 without a pass phrase (\(error))")
+    throw CommandFailure(message: "\(path): no private key of P-256 or Ed25519 without a pass phrase (\(error))")
   }
 }
 
 extension ServerConfiguration.Access {
-  fileprivate func key(named name: String?) throws(StartError) -> Key {
+  fileprivate func key(named name: String?) throws(CommandFailure) -> Key {
     guard let first = keys.first else {
-      throw StartError(message: "there are no keys in this configuration: set access.keys (docs/access.md)")
+      throw CommandFailure(message: "there are no keys in this configuration: set access.keys (docs/access.md)")
     }
     let names = keys.map { $0.kid ?? "(without a name)" }.joined(separator: ", ")
     guard let name else {
-      guard keys.count == 1 else { throw StartError(message: "which key? Say one of \(names) with --key") }
+      guard keys.count == 1 else { throw CommandFailure(message: "which key? Say one of \(names) with --key") }
       return first
     }
     guard let found = keys.first(where: { $0.kid == name }) else {
-      throw StartError(message: "no key is called \"\(name)\"; there are \(names)")
+      throw CommandFailure(message: "no key is called \"\(name)\"; there are \(names)")
     }
     return found
   }

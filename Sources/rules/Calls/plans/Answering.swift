@@ -10,9 +10,9 @@ extension Switchboard {
   public mutating func accept(
     _ params: CallAcceptParams, from device: DeviceID, mayTakeOver: Bool, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    let place = try tables.place(params.callId, device, at: now)
-    if place.isElsewhere, params.takeover != true { throw place.outcome }
-    let entry = try Entry(place, media: params.media, push: params.push, mayTakeOver: mayTakeOver, tables)
+    let membership = try tables.membership(params.callId, device, at: now)
+    if membership.isElsewhere, params.takeover != true { throw membership.outcome }
+    let entry = try Entry(membership, media: params.media, push: params.push, mayTakeOver: mayTakeOver, tables)
     return serve(entry, from: device, at: now)
   }
 
@@ -21,9 +21,9 @@ extension Switchboard {
   public mutating func join(
     _ params: CallJoinParams, from device: DeviceID, mayTakeOver: Bool, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    let place = try tables.place(params.callId, device, at: now)
-    if place.isElsewhere, params.takeover != true { throw ErrorObject(.alreadyJoined) }
-    let entry = try Entry(place, media: params.media, push: nil, mayTakeOver: mayTakeOver, tables)
+    let membership = try tables.membership(params.callId, device, at: now)
+    if membership.isElsewhere, params.takeover != true { throw ErrorObject(.alreadyJoined) }
+    let entry = try Entry(membership, media: params.media, push: nil, mayTakeOver: mayTakeOver, tables)
     return serve(entry, from: device, at: now)
   }
 
@@ -45,30 +45,30 @@ private struct Entry: Plan {
     case comeBack
   }
 
-  private let place: Place
+  private let membership: Membership
   private let media: MediaClass?
   private let push: JSONValue?
   private let way: Way
 
   /// - Throws: 5001, 1005, 3003 and its kin, 3007, 3013.
   init(
-    _ place: Place, media: MediaClass?, push: JSONValue?, mayTakeOver: Bool, _ tables: Tables
+    _ membership: Membership, media: MediaClass?, push: JSONValue?, mayTakeOver: Bool, _ tables: Tables
   ) throws(ErrorObject) {
-    (self.place, self.media, self.push) = (place, media, push)
-    way = try Self.way(place, mayTakeOver, tables)
+    (self.membership, self.media, self.push) = (membership, media, push)
+    way = try Self.way(membership, mayTakeOver, tables)
   }
 
-  private static func way(_ place: Place, _ mayTakeOver: Bool, _ tables: Tables) throws(ErrorObject) -> Way {
-    if place.member.isJoined, place.member.device == place.device { return .isIn }
+  private static func way(_ membership: Membership, _ mayTakeOver: Bool, _ tables: Tables) throws(ErrorObject) -> Way {
+    if membership.member.isJoined, membership.member.device == membership.device { return .isIn }
     guard !tables.isDraining else { throw ErrorObject(.draining) }
-    if place.member.isJoined {
+    if membership.member.isJoined {
       // After a restart nobody has the leg until they come back.
-      guard let old = place.member.device else { return .comeBack }
-      guard mayTakeOver || place.isSuccession else { throw mustShowToken }
+      guard let old = membership.member.device else { return .comeBack }
+      guard mayTakeOver || membership.isSuccession else { throw mustShowToken }
       return .takeOver(from: old)
     }
-    if place.member.isRinging { return .answer }
-    try checkReturn(place, tables.rules)
+    if membership.member.isRinging { return .answer }
+    try checkReturn(membership, tables.rules)
     return .comeBack
   }
 
@@ -77,23 +77,23 @@ private struct Entry: Plan {
   }
 
   /// - Throws: 3003 and its kin where the call is none to come back to, 3007 for one who is not wanted, 3013.
-  private static func checkReturn(_ place: Place, _ rules: CallRules) throws(ErrorObject) {
-    guard place.call.isGroup else { throw place.outcome }
-    guard place.member.mayComeBack else {
-      throw ErrorObject(.notInvited) { $0.reason = place.member.state.rawValue }
+  private static func checkReturn(_ membership: Membership, _ rules: CallRules) throws(ErrorObject) {
+    guard membership.call.isGroup else { throw membership.outcome }
+    guard membership.member.mayComeBack else {
+      throw ErrorObject(.notInvited) { $0.reason = membership.member.state.rawValue }
     }
-    try place.call.checkSeats(rules, more: 1)
+    try membership.call.checkSeats(rules, more: 1)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    step.setPayload(push, for: place.id)
+    step.setPayload(push, for: membership.id)
     switch way {
-    case .isIn: step.reply(.joined(tables.calls.wire(place.call, at: step.now)))
+    case .isIn: step.reply(.joined(tables.calls.wire(membership.call, at: step.now)))
     case .takeOver(let old):
-      Leg(place.user, in: place.id).takeUp(place, from: old, &tables, &step)
-      if let call = tables.calls[place.id] { step.reply(.joined(tables.calls.wire(call, at: step.now))) }
-    case .answer: Answer(place: place, media: media).commit(&tables, &step)
-    case .comeBack: Return(place: place, media: media).commit(&tables, &step)
+      Leg(membership.user, in: membership.id).takeUp(membership, from: old, &tables, &step)
+      if let call = tables.calls[membership.id] { step.reply(.joined(tables.calls.wire(call, at: step.now))) }
+    case .answer: Answer(membership: membership, media: media).commit(&tables, &step)
+    case .comeBack: Return(membership: membership, media: media).commit(&tables, &step)
     }
   }
 }
@@ -102,29 +102,29 @@ private struct Entry: Plan {
 
 /// An answer to a ring: the first to answer decides, the others hear what has become of it.
 struct Answer: Plan {
-  let place: Place
+  let membership: Membership
   let media: MediaClass?
   /// Whether it is a start that has met the call of the one who was to be called.
   var isGlare = false
 
-  private var id: CallID { place.id }
-  private var user: String { place.user }
-  private var device: DeviceID { place.device }
+  private var id: CallID { membership.id }
+  private var user: String { membership.user }
+  private var device: DeviceID { membership.device }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     let leg = Leg(user, in: id)
     leg.leaveOtherCall(&tables, &step)
-    let listeners = tables.audience(place.call)
-    let former = tables.formerDevices(place.call)
-    let isFirst = !place.call.isAnswered
-    let isUpgrade = place.call.isBetweenTwo && !place.member.terms.isOriginal
+    let listeners = tables.audience(membership.call)
+    let former = tables.formerDevices(membership.call)
+    let isFirst = !membership.call.isAnswered
+    let isUpgrade = membership.call.isBetweenTwo && !membership.member.terms.isOriginal
     let ring = tables.calls.stopRing(user, in: id, .connecting, nil)
     leg.begin(on: device, media, &tables, &step)
     if isFirst { tables.answered(id, at: step.now) }
     // Where more follows, the answerer's reply shows the call as it is after that, and what is older must not come behind it.
     tellAccepted(isGlare && !isUpgrade ? listeners + [device] : listeners, &tables, &step)
     stopOtherDevices(ring, tables, &step)
-    if place.call.kind == .oneToMany, isFirst { stopOthers(&tables, &step) }
+    if membership.call.kind == .oneToMany, isFirst { stopOthers(&tables, &step) }
     // A caller who had left is in again, and all of their devices hear what follows.
     if isUpgrade, let call = tables.calls[id] {
       upgrade(from: call.kind, tables.audience(call).filter { $0 != device }, former, &tables, &step)
@@ -170,7 +170,7 @@ struct Answer: Plan {
     let changed = CallTypeChanged(callId: id.text, rev: rev, from: kind, to: .group)
     step.tell(Set(listeners + former).sorted(), .callTypeChanged(changed))
     // That the caller is its host goes without saying.
-    tables.chooseHost(of: id, unless: place.call.caller, to: listeners, &step)
+    tables.chooseHost(of: id, unless: membership.call.caller, to: listeners, &step)
     tables.finishMedia(id, .cancelled, &step)
     if tables.calls[id]?.state != .active { tables.activate(id, listeners, &step) }
     step.count(.upgraded)
@@ -197,19 +197,19 @@ struct Return: Plan {
   /// How the request is answered, with the call as it is then.
   enum Reply { case joined, started }
 
-  let place: Place
+  let membership: Membership
   let media: MediaClass?
   var reply = Reply.joined
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    let (id, user, device) = (place.id, place.user, place.device)
+    let (id, user, device) = (membership.id, membership.user, membership.device)
     let leg = Leg(user, in: id)
     leg.leaveOtherCall(&tables, &step)
-    let listeners = tables.audience(place.call).filter { $0 != device }
+    let listeners = tables.audience(membership.call).filter { $0 != device }
     tables.calls.cancel(.absence(id, user))
     tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.connecting, nil) }
-    leg.begin(on: device, media, since: place.member.isJoined ? place.member.joinedAt : nil, &tables, &step)
-    if tables.calls[id]?.isAnswered == false, user != place.call.caller { tables.answered(id, at: step.now) }
+    leg.begin(on: device, media, since: membership.member.isJoined ? membership.member.joinedAt : nil, &tables, &step)
+    if tables.calls[id]?.isAnswered == false, user != membership.call.caller { tables.answered(id, at: step.now) }
     tables.tellMember(user, in: id, to: listeners, &step) { .memberState($0) }
     if let call = tables.calls[id] {
       step.emit(.seat(device, id, call.media))

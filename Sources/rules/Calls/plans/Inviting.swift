@@ -15,7 +15,7 @@ extension Switchboard {
 
 /// `call.invite`.
 private struct Invitation: Plan {
-  private let place: Place
+  private let membership: Membership
   private let params: CallInviteParams
   /// Everybody who is named, once.
   private let users: [String]
@@ -25,59 +25,59 @@ private struct Invitation: Plan {
   private let tooOften: Set<String>
 
   init(_ params: CallInviteParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    let place = try tables.joinedPlace(params.callId, device, at: now)
+    let membership = try tables.joinedMembership(params.callId, device, at: now)
     guard !tables.isDraining else { throw ErrorObject(.draining) }
     let users = params.users.unique()
-    let new = users.filter { $0 != place.user && place.call[$0]?.isGone ?? true }
-    try place.call.checkSeats(tables.rules, more: new.count)
-    let total = place.call.count + new.count { place.call[$0] == nil }
+    let new = users.filter { $0 != membership.user && membership.call[$0]?.isGone ?? true }
+    try membership.call.checkSeats(tables.rules, more: new.count)
+    let total = membership.call.count + new.count { membership.call[$0] == nil }
     let limit = tables.rules.maxMembers
     guard total <= limit else { throw .limit(.tooManyInvitees, limit: limit, count: total) }
-    tooOften = try tables.rungTooOften(new, by: place.user, at: now)
-    (self.place, self.params, self.users, self.new) = (place, params, users, new)
+    tooOften = try tables.rungTooOften(new, by: membership.user, at: now)
+    (self.membership, self.params, self.users, self.new) = (membership, params, users, new)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    tables.count(rings: new, by: place.user, at: step.now)
-    step.setPayload(params.push, for: place.id)
+    tables.count(rings: new, by: membership.user, at: step.now)
+    step.setPayload(params.push, for: membership.id)
     // An invitee rings beside the call that they are in, whatever the call itself does with those it begins with.
-    let reach = tables.reaches(new, from: place.user, busy: params.busyPolicy ?? .ring, except: tooOften)
+    let reach = tables.reaches(new, from: membership.user, busy: params.busyPolicy ?? .ring, except: tooOften)
     let busy = busy(reach, tables)
     let listeners = listeners(tables)
     for user in new { enrol(user, &tables) }
     let rung = reach.filter(\.reach.rings).map(\.user)
     let request = RingRequest(
-      from: place.user, inProgress: true, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
+      from: membership.user, inProgress: true, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
       push: params.push)
-    for (user, reach) in reach { Callee(user, in: place.id).begin(request, reach, &tables, at: step.now) }
+    for (user, reach) in reach { Callee(user, in: membership.id).begin(request, reach, &tables, at: step.now) }
     step.reply(.invited(result(reach, busy: busy)))
     if !rung.isEmpty { announce(rung, listeners, &tables, &step) }
-    for (user, reach) in reach { Callee(user, in: place.id).reached(reach, &tables, &step) }
+    for (user, reach) in reach { Callee(user, in: membership.id).reached(reach, &tables, &step) }
   }
 
   /// Those who are in it, and those who were and are not asked now.
   private func listeners(_ tables: Tables) -> [DeviceID] {
-    let former = tables.formerDevices(place.call).filter { !new.contains(tables.devices[$0]?.user ?? "") }
-    return tables.audience(place.call) + former
+    let former = tables.formerDevices(membership.call).filter { !new.contains(tables.devices[$0]?.user ?? "") }
+    return tables.audience(membership.call) + former
   }
 
   /// A member for somebody who is asked, again or for the first time.
   private func enrol(_ user: String, _ tables: inout Tables) {
     var member =
-      place.call[user]
+      membership.call[user]
       ?? CallMember(user: user, displayName: tables.devices.displayName(of: user), state: .inviting)
-    (member.invitedBy, member.terms.isOriginal, member.reason) = (place.user, false, nil)
+    (member.invitedBy, member.terms.isOriginal, member.reason) = (membership.user, false, nil)
     // Which device answered or rejected before says nothing of this ring.
     member.setActor(nil, nil)
-    member.terms.isBlocking = tables.blocks.has(user, blocked: place.user)
-    tables.calls.enrol(member, in: place.id)
+    member.terms.isBlocking = tables.blocks.has(user, blocked: membership.user)
+    tables.calls.enrol(member, in: membership.id)
   }
 
   /// Those who are in another call: they ring beside it, are not rung for it, or ring since an earlier invitation.
   private func busy(_ reach: [(user: String, reach: Reach)], _ tables: Tables) -> [BusyUser] {
     let new = Set(reach.filter(\.reach.isBusy).map(\.user))
     let isBusy = { (user: String) in
-      new.contains(user) || place.call[user]?.isRinging == true && tables.legs.isBusy(user)
+      new.contains(user) || membership.call[user]?.isRinging == true && tables.legs.isBusy(user)
     }
     return users.filter(isBusy).map { BusyUser(user: $0) }
   }
@@ -85,24 +85,26 @@ private struct Invitation: Plan {
   private func result(_ reach: [(user: String, reach: Reach)], busy: [BusyUser]) -> CallInviteResult {
     let reaches = Dictionary(uniqueKeysWithValues: reach)
     let failed = users.compactMap { user -> InviteFailure? in
-      if user == place.user { return InviteFailure(user: user, error: ErrorObject(.cannotCallSelf)) }
+      if user == membership.user { return InviteFailure(user: user, error: ErrorObject(.cannotCallSelf)) }
       guard reaches[user]?.isUnreachable == true else { return nil }
       let error = ErrorObject(.invalidState, "No device of this user is connected.") { $0.reason = "unreachable" }
       return InviteFailure(user: user, error: error)
     }
-    let isListed = { (user: String) in user != place.user && reaches[user]?.rings ?? true }
+    let isListed = { (user: String) in user != membership.user && reaches[user]?.rings ?? true }
     return CallInviteResult(invited: users.filter(isListed), busy: busy, failed: failed)
   }
 
   /// One change, told to those who are in, who were in, and who are asked.
   private func announce(_ rung: [String], _ listeners: [DeviceID], _ tables: inout Tables, _ step: inout Step) {
-    let rev = tables.calls.bump(place.id, &step)
+    let rev = tables.calls.bump(membership.id, &step)
     for user in rung {
-      Callee(user, in: place.id).deliver(to: tables.devices.callable(user), &tables, &step)
+      Callee(user, in: membership.id).deliver(to: tables.devices.callable(user), &tables, &step)
     }
-    let asked = rung.filter { tables.calls[place.id]?[$0]?.isHidden == false }.flatMap { tables.devices.callable($0) }
-    let invited = CallInvited(callId: place.id.text, rev: rev, inviter: place.user, users: rung)
+    let asked = rung.filter { tables.calls[membership.id]?[$0]?.isHidden == false }.flatMap {
+      tables.devices.callable($0)
+    }
+    let invited = CallInvited(callId: membership.id.text, rev: rev, inviter: membership.user, users: rung)
     step.tell(Set(listeners + asked).sorted(), .callInvited(invited))
-    tables.hook(.callInvited, place.id, user: place.user, &step)
+    tables.hook(.callInvited, membership.id, user: membership.user, &step)
   }
 }

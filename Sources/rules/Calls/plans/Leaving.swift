@@ -53,13 +53,13 @@ struct Leg {
   }
 
   /// The leg that `old` had is the acting device's from now on. There is one seat all the time.
-  func takeUp(_ place: Place, from old: DeviceID, _ tables: inout Tables, _ step: inout Step) {
-    let device = place.device
-    let listeners = tables.audience(place.call).filter { $0 != old && $0 != device }
+  func takeUp(_ membership: Membership, from old: DeviceID, _ tables: inout Tables, _ step: inout Step) {
+    let device = membership.device
+    let listeners = tables.audience(membership.call).filter { $0 != old && $0 != device }
     let name = tables.devices[device]?.name
     tables.calls.update(user, in: id) { $0.beginLeg(on: device, name) }
     tables.devices.beginLeg(on: device)
-    if place.call.isAnswered { awaitMedia(&tables, at: step.now) }
+    if membership.call.isAnswered { awaitMedia(&tables, at: step.now) }
     tables.tellMember(user, in: id, to: listeners, &step) { .memberState($0) }
     step.tellStopped([old], id, rev: tables.calls[id]?.rev ?? 0, .replaced, by: user)
     step.emit(.moveSeat(from: old, to: device))
@@ -140,7 +140,7 @@ extension Switchboard {
     if let call = try tables.endedBefore(callId, device, at: now) {
       return serve(Answered(reply: .call(call)), from: device, at: now)
     }
-    return serve(try HangUp(params, place: tables.place(callId, device, at: now)), from: device, at: now)
+    return serve(try HangUp(params, membership: tables.membership(callId, device, at: now)), from: device, at: now)
   }
 
   /// Ends a call for everybody. The caller may, unless they have been put out and not been in it since, and the host of a group.
@@ -148,48 +148,48 @@ extension Switchboard {
   public mutating func endForAll(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    serve(try EndForAll(place: tables.place(params.callId, device, at: now)), from: device, at: now)
+    serve(try EndForAll(membership: tables.membership(params.callId, device, at: now)), from: device, at: now)
   }
 }
 
 /// `call.hangup` in a call that is not over.
 private struct HangUp: Plan {
-  private let place: Place
+  private let membership: Membership
   private let params: CallHangupParams
 
   /// - Throws: 3004 where another device has the leg, unless it is the caller who gives up.
-  init(_ params: CallHangupParams, place: Place) throws(ErrorObject) {
-    let mayGiveUp = place.user == place.call.caller && !place.call.isAnswered
-    if place.isElsewhere, !mayGiveUp { throw place.outcome }
-    (self.place, self.params) = (place, params)
+  init(_ params: CallHangupParams, membership: Membership) throws(ErrorObject) {
+    let mayGiveUp = membership.user == membership.call.caller && !membership.call.isAnswered
+    if membership.isElsewhere, !mayGiveUp { throw membership.outcome }
+    (self.membership, self.params) = (membership, params)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    step.setPayload(params.push, for: place.id)
-    if place.member.isJoined {
+    step.setPayload(params.push, for: membership.id)
+    if membership.member.isJoined {
       let end = LegEnd(reason: params.reason?.asDeparture ?? .hangup, text: params.text)
-      Leg(place.user, in: place.id).depart(end, &tables, &step)
-    } else if place.member.isRinging {
-      Decline(place: place, reason: params.reason, text: params.text).commit(&tables, &step)
+      Leg(membership.user, in: membership.id).depart(end, &tables, &step)
+    } else if membership.member.isRinging {
+      Decline(membership: membership, reason: params.reason, text: params.text).commit(&tables, &step)
     }
-    tables.replyWithCall(place.id, &step)
+    tables.replyWithCall(membership.id, &step)
   }
 }
 
 /// `call.end`.
 private struct EndForAll: Plan {
-  private let place: Place
+  private let membership: Membership
 
-  init(place: Place) throws(ErrorObject) {
-    let isPutOut = place.member.terms.isPutOut || place.member.state == .removed
-    guard place.user == place.call.caller && !isPutOut || place.member.isHost else {
+  init(membership: Membership) throws(ErrorObject) {
+    let isPutOut = membership.member.terms.isPutOut || membership.member.state == .removed
+    guard membership.user == membership.call.caller && !isPutOut || membership.member.isHost else {
       throw ErrorObject(.forbidden, "Only who started a call, or is its host, ends it for all.")
     }
-    self.place = place
+    self.membership = membership
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    CallEnd(place.id, .stopped, by: place.user).commit(&tables, &step)
-    tables.replyWithCall(place.id, &step)
+    CallEnd(membership.id, .stopped, by: membership.user).commit(&tables, &step)
+    tables.replyWithCall(membership.id, &step)
   }
 }

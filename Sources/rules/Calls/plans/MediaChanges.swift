@@ -10,8 +10,8 @@ extension Switchboard {
     -> [CallEffect]
   {
     let callId = try tables.callMeant(params.callId, by: device)
-    let place = try tables.joinedPlace(callId, device, at: now)
-    return serve(try MediaChange(params, place, tables.rules), from: device, at: now)
+    let membership = try tables.joinedMembership(callId, device, at: now)
+    return serve(try MediaChange(params, membership, tables.rules), from: device, at: now)
   }
 }
 
@@ -24,17 +24,17 @@ private struct MediaChange: Plan {
     case finish(MediaChangeResult)
   }
 
-  private let place: Place
+  private let membership: Membership
   private let action: Action
 
-  init(_ params: MediaChangeParams, _ place: Place, _ rules: CallRules) throws(ErrorObject) {
-    self.place = place
+  init(_ params: MediaChangeParams, _ membership: Membership, _ rules: CallRules) throws(ErrorObject) {
+    self.membership = membership
     action =
       switch params.action {
-      case .request: try Self.request(params.media, place.call, rules)
-      case .accept: try Self.answer(.accepted, place, rules)
-      case .reject: try Self.answer(.rejected, place, rules)
-      case .cancel: try Self.cancel(place)
+      case .request: try Self.request(params.media, membership.call, rules)
+      case .accept: try Self.answer(.accepted, membership, rules)
+      case .reject: try Self.answer(.rejected, membership, rules)
+      case .cancel: try Self.cancel(membership)
       }
   }
 
@@ -50,17 +50,17 @@ private struct MediaChange: Plan {
   }
 
   private static func answer(
-    _ result: MediaChangeResult, _ place: Place, _ rules: CallRules
+    _ result: MediaChangeResult, _ membership: Membership, _ rules: CallRules
   ) throws(ErrorObject) -> Action {
-    guard let pending = place.call.mediaRequest, pending.by != place.user else {
+    guard let pending = membership.call.mediaRequest, pending.by != membership.user else {
       throw ErrorObject(.invalidState, "Nobody else asks for a change.")
     }
-    if result == .accepted { try place.call.checkSeats(rules, more: 0, media: pending.media) }
+    if result == .accepted { try membership.call.checkSeats(rules, more: 0, media: pending.media) }
     return .finish(result)
   }
 
-  private static func cancel(_ place: Place) throws(ErrorObject) -> Action {
-    guard place.call.mediaRequest?.by == place.user else {
+  private static func cancel(_ membership: Membership) throws(ErrorObject) -> Action {
+    guard membership.call.mediaRequest?.by == membership.user else {
       throw ErrorObject(.invalidState, "You have not asked for a change.")
     }
     return .finish(.cancelled)
@@ -70,18 +70,18 @@ private struct MediaChange: Plan {
     switch action {
     case .keep: break
     case .ask(let media): ask(media, &tables, &step)
-    case .finish(let result): tables.finishMedia(place.id, result, &step)
+    case .finish(let result): tables.finishMedia(membership.id, result, &step)
     }
     step.reply(.done)
   }
 
   private func ask(_ media: MediaClass, _ tables: inout Tables, _ step: inout Step) {
-    tables.calls.update(place.id) { $0.mediaRequest = MediaRequest(by: place.user, media: media) }
-    if place.call.isGroup { return tables.finishMedia(place.id, .accepted, &step) }
-    tables.calls.set(.mediaChange(place.id), at: step.now.instant + tables.rules.mediaChangeTimeout)
-    let rev = tables.calls.bump(place.id, &step)
-    let change = CallMediaChange(callId: place.id.text, rev: rev, by: place.user, media: media)
-    step.tell(tables.audience(place.call), .callMediaChangeRequested(change))
+    tables.calls.update(membership.id) { $0.mediaRequest = MediaRequest(by: membership.user, media: media) }
+    if membership.call.isGroup { return tables.finishMedia(membership.id, .accepted, &step) }
+    tables.calls.set(.mediaChange(membership.id), at: step.now.instant + tables.rules.mediaChangeTimeout)
+    let rev = tables.calls.bump(membership.id, &step)
+    let change = CallMediaChange(callId: membership.id.text, rev: rev, by: membership.user, media: media)
+    step.tell(tables.audience(membership.call), .callMediaChangeRequested(change))
   }
 }
 

@@ -9,8 +9,8 @@ extension Switchboard {
   public func get(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject) -> Call {
     let user = try tables.devices.user(of: device)
     if let call = tables.ended(params.callId, of: user, at: now) { return call }
-    let place = try tables.place(params.callId, device, at: now)
-    return tables.calls.wire(place.call, for: user, at: now)
+    let membership = try tables.membership(params.callId, device, at: now)
+    return tables.calls.wire(membership.call, for: user, at: now)
   }
 
   /// The call that a user is in.
@@ -71,9 +71,9 @@ extension Switchboard {
   /// Whether accepting is joining: it takes the leg of another device of the user, or one that is nobody's since a restart, or it comes
   /// back to a group without being rung.
   public func wouldJoin(_ params: CallAcceptParams, _ device: DeviceID, at now: Now) -> Bool {
-    guard let place = try? tables.place(params.callId, device, at: now) else { return false }
-    guard place.member.isJoined else { return place.call.isGroup && place.member.mayComeBack }
-    return place.member.device != device && (!place.isElsewhere || params.takeover == true)
+    guard let membership = try? tables.membership(params.callId, device, at: now) else { return false }
+    guard membership.member.isJoined else { return membership.call.isGroup && membership.member.mayComeBack }
+    return membership.member.device != device && (!membership.isElsewhere || params.takeover == true)
   }
 
   /// Whether a call runs that a device's user has given this name.

@@ -39,19 +39,19 @@ extension Switchboard {
 private struct Rejection: Plan {
   private enum Kind { case again, onThisDevice, everywhere }
 
-  private let place: Place
+  private let membership: Membership
   private let kind: Kind
   private let params: CallRejectParams
 
   init(_ params: CallRejectParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    let place = try tables.place(params.callId, device, at: now)
-    if place.member.isRinging {
+    let membership = try tables.membership(params.callId, device, at: now)
+    if membership.member.isRinging {
       kind = params.scope == .thisDevice ? .onThisDevice : .everywhere
     } else {
-      guard place.member.state == .declined, place.member.actor == device else { throw place.outcome }
+      guard membership.member.state == .declined, membership.member.actor == device else { throw membership.outcome }
       kind = .again
     }
-    (self.place, self.params) = (place, params)
+    (self.membership, self.params) = (membership, params)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
@@ -59,34 +59,34 @@ private struct Rejection: Plan {
     case .again: reply(tables.calls, &step)
     case .onThisDevice: silence(&tables, &step)
     case .everywhere:
-      step.setPayload(params.push, for: place.id)
-      Decline(place: place, reason: params.reason, text: params.text).commit(&tables, &step)
-      tables.replyWithCall(place.id, &step)
+      step.setPayload(params.push, for: membership.id)
+      Decline(membership: membership, reason: params.reason, text: params.text).commit(&tables, &step)
+      tables.replyWithCall(membership.id, &step)
     }
   }
 
   /// The user's other devices may still answer, and phones are woken where none of them rings.
   private func silence(_ tables: inout Tables, _ step: inout Step) {
-    if let name = tables.devices[place.device]?.name {
-      tables.calls.update(place.user, in: place.id) { $0.ring?.silence(name) }
+    if let name = tables.devices[membership.device]?.name {
+      tables.calls.update(membership.user, in: membership.id) { $0.ring?.silence(name) }
     }
     reply(tables.calls, &step)
-    Callee(place.user, in: place.id).noteUnheard(&tables, &step)
+    Callee(membership.user, in: membership.id).noteUnheard(&tables, &step)
   }
 
   private func reply(_ calls: CallTable, _ step: inout Step) {
-    step.reply(.call(calls.wire(place.call, for: place.user, at: step.now)))
+    step.reply(.call(calls.wire(membership.call, for: membership.user, at: step.now)))
   }
 }
 
 /// A callee does not want to answer, on any device.
 struct Decline: Plan {
-  let place: Place
+  let membership: Membership
   let reason: Reason?
   let text: String?
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    let (id, user, device) = (place.id, place.user, place.device)
+    let (id, user, device) = (membership.id, membership.user, membership.device)
     let callee = Callee(user, in: id)
     let ring = tables.calls.stopRing(user, in: id, .declined, reason ?? .rejected)
     let name = tables.devices[device]?.name
@@ -100,7 +100,7 @@ struct Decline: Plan {
   }
 
   private var endsCall: Bool {
-    place.call.policies.reject == .anyEnds && place.member.terms.isOriginal && !place.call.isAnswered
+    membership.call.policies.reject == .anyEnds && membership.member.terms.isOriginal && !membership.call.isAnswered
   }
 }
 
@@ -108,44 +108,47 @@ struct Decline: Plan {
 
 /// `call.cancel` of a call that is not over.
 private struct Cancellation: Plan {
-  private let place: Place
+  private let membership: Membership
   private let push: JSONValue?
 
   init(_ params: CallCancelParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    let place = try tables.place(params.callId, device, at: now)
-    guard place.user == place.call.caller else { throw ErrorObject(.forbidden, "Only the caller cancels a call.") }
-    guard !place.call.isAnswered else {
+    let membership = try tables.membership(params.callId, device, at: now)
+    guard membership.user == membership.call.caller else {
+      throw ErrorObject(.forbidden, "Only the caller cancels a call.")
+    }
+    guard !membership.call.isAnswered else {
       throw ErrorObject(.invalidState, "The call has been answered; hang up instead.") {
         $0.reason = "answered"
-        $0.by = place.call.members.first { $0.terms.answeredAt != nil }?.user
+        $0.by = membership.call.members.first { $0.terms.answeredAt != nil }?.user
       }
     }
-    (self.place, push) = (place, params.push)
+    (self.membership, push) = (membership, params.push)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    step.setPayload(push, for: place.id)
-    CallEnd(place.id, .cancelled, by: place.user).commit(&tables, &step)
-    tables.replyWithCall(place.id, &step)
+    step.setPayload(push, for: membership.id)
+    CallEnd(membership.id, .cancelled, by: membership.user).commit(&tables, &step)
+    tables.replyWithCall(membership.id, &step)
   }
 }
 
 /// `call.cancelInvite`.
 private struct Withdrawal: Plan {
-  private let place: Place
+  private let membership: Membership
   private let ringing: [CallMember]
 
   init(_ params: CallCancelInviteParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    let place = try tables.joinedPlace(params.callId, device, at: now)
-    let ringing = params.users.unique().compactMap { place.call[$0] }.filter(\.isRinging)
-    for member in ringing where place.user != place.call.caller && member.ring?.terms.from != place.user {
+    let membership = try tables.joinedMembership(params.callId, device, at: now)
+    let ringing = params.users.unique().compactMap { membership.call[$0] }.filter(\.isRinging)
+    for member in ringing where membership.user != membership.call.caller && member.ring?.terms.from != membership.user
+    {
       throw ErrorObject(.forbidden, "\(member.user) was invited by somebody else.")
     }
-    (self.place, self.ringing) = (place, ringing)
+    (self.membership, self.ringing) = (membership, ringing)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    for member in ringing { Callee(member.user, in: place.id).withdraw(by: place.user, &tables, &step) }
+    for member in ringing { Callee(member.user, in: membership.id).withdraw(by: membership.user, &tables, &step) }
     step.reply(.done)
   }
 }

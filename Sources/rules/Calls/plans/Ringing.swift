@@ -148,11 +148,11 @@ extension Switchboard {
 
 /// A device has said that it rings.
 private struct Acknowledgement: Plan {
-  let place: Place
+  let membership: Membership
 
   init(_ params: CallParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    place = try tables.place(params.callId, device, at: now)
-    guard place.member.isRinging else { throw place.outcome }
+    membership = try tables.membership(params.callId, device, at: now)
+    guard membership.member.isRinging else { throw membership.outcome }
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
@@ -161,9 +161,9 @@ private struct Acknowledgement: Plan {
   }
 
   private func acknowledge(_ tables: inout Tables, _ step: inout Step) {
-    let (id, user) = (place.id, place.user)
-    guard let before = place.member.ring else { return }
-    tables.calls.update(user, in: id) { $0.ring?.acknowledge(place.device) }
+    let (id, user) = (membership.id, membership.user)
+    guard let before = membership.member.ring else { return }
+    tables.calls.update(user, in: id) { $0.ring?.acknowledge(membership.device) }
     if let ring = tables.calls[id]?[user]?.ring, tables.devices.isHeard(ring) {
       tables.calls.cancel(.deliver(id, user))
     }

@@ -34,7 +34,7 @@ private enum Start: Plan {
     guard callees.count < limit else { throw .limit(.tooManyInvitees, limit: limit, count: callees.count + 1) }
     if let old = tables.legs[user], params.replace != true { throw ErrorObject(.selfBusy) { $0.reason = old.text } }
     if let other = tables.calls.met(by: user, calling: callees) {
-      self = .meet(Meeting(params, place: try tables.place(other.id.text, device, at: now)))
+      self = .meet(Meeting(params, membership: try tables.membership(other.id.text, device, at: now)))
       return
     }
     let tooOften = try tables.rungTooOften(callees, by: user, at: now)
@@ -85,14 +85,14 @@ private struct Meeting: Plan {
   private let push: JSONValue?
   private let answer: Answer
 
-  init(_ params: CallStartParams, place: Place) {
-    name = params.clientCallId.map { ClientCall(user: place.user, clientCallId: $0) }
+  init(_ params: CallStartParams, membership: Membership) {
+    name = params.clientCallId.map { ClientCall(user: membership.user, clientCallId: $0) }
     push = params.push
-    answer = Answer(place: place, media: params.media, isGlare: true)
+    answer = Answer(membership: membership, media: params.media, isGlare: true)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    let id = answer.place.id
+    let id = answer.membership.id
     if let name { tables.calls.claim(name, ofGlareIn: id) }
     step.setPayload(push, for: id)
     answer.commit(&tables, &step)
@@ -101,22 +101,22 @@ private struct Meeting: Plan {
 
 /// A start of a call that exists under its caller's name, by somebody who is in it.
 private struct StartAgain: Plan {
-  private let place: Place
+  private let membership: Membership
 
   /// - Throws: 3002 and its kin; 3006 for one who is not in it, 2004 where another device has the leg.
   init(_ id: CallID, _ device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    place = try tables.place(id.text, device, at: now)
-    guard place.member.isJoined else { throw ErrorObject(.notInCall) }
-    guard !place.isElsewhere else { throw ErrorObject(.alreadyJoined) }
+    membership = try tables.membership(id.text, device, at: now)
+    guard membership.member.isJoined else { throw ErrorObject(.notInCall) }
+    guard !membership.isElsewhere else { throw ErrorObject(.alreadyJoined) }
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     // After a restart nobody has the leg until they come back.
-    guard let old = place.member.device else {
-      return Return(place: place, media: nil, reply: .started).commit(&tables, &step)
+    guard let old = membership.member.device else {
+      return Return(membership: membership, media: nil, reply: .started).commit(&tables, &step)
     }
-    if place.isSuccession { Leg(place.user, in: place.id).takeUp(place, from: old, &tables, &step) }
-    step.reply(tables.startedAgain(tables.calls[place.id] ?? place.call, at: step.now))
+    if membership.isSuccession { Leg(membership.user, in: membership.id).takeUp(membership, from: old, &tables, &step) }
+    step.reply(tables.startedAgain(tables.calls[membership.id] ?? membership.call, at: step.now))
   }
 }
 
@@ -148,11 +148,11 @@ private struct NewCall: Plan {
     }
     tables.count(rings: callees, by: user, at: step.now)
     step.setPayload(params.push, for: id)
-    place(&tables, &step)
+    placeCall(&tables, &step)
     open(&tables, &step)
   }
 
-  private func place(_ tables: inout Tables, _ step: inout Step) {
+  private func placeCall(_ tables: inout Tables, _ step: inout Step) {
     var call = call(number: tables.calls.makeNumber(), at: step.now)
     call.put(caller(tables.devices, at: step.now))
     for callee in callees {

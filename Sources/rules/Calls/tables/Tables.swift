@@ -40,25 +40,25 @@ struct Tables: Equatable, Sendable {
 
   /// The member of a call that a device's user is.
   /// - Throws: 3001 for a call that is not known, 3002 for one that is over, `stranger` for one that is not the user's.
-  func place(
+  func membership(
     _ callId: String, _ device: DeviceID, at now: Now, stranger: ErrorCode = .notInvited
-  ) throws(ErrorObject) -> Place {
+  ) throws(ErrorObject) -> Membership {
     let user = try devices.user(of: device)
     let id = CallID(callId)
     if let call = calls[id] {
       guard let member = call[user] else { throw ErrorObject(stranger) }
-      return Place(call: call, member: member, device: device, predecessor: devices[device]?.predecessor)
+      return Membership(call: call, member: member, device: device, predecessor: devices[device]?.predecessor)
     }
     guard let ended = ended(callId, of: user, at: now) else { throw ErrorObject(.callNotFound) }
     throw .callEnded(ended)
   }
 
-  /// The place of a user who is joined on this very device.
+  /// The membership of a user who is joined on this very device.
   /// - Throws: 3006 otherwise, 3001, 3002.
-  func joinedPlace(_ callId: String, _ device: DeviceID, at now: Now) throws(ErrorObject) -> Place {
-    let place = try place(callId, device, at: now, stranger: .notInCall)
-    guard place.member.isJoined, place.member.device == device else { throw ErrorObject(.notInCall) }
-    return place
+  func joinedMembership(_ callId: String, _ device: DeviceID, at now: Now) throws(ErrorObject) -> Membership {
+    let membership = try membership(callId, device, at: now, stranger: .notInCall)
+    guard membership.member.isJoined, membership.member.device == device else { throw ErrorObject(.notInCall) }
+    return membership
   }
 
   /// The call that a request is about: the named one, or else the one that the device's user is in.
@@ -120,7 +120,7 @@ struct Tables: Equatable, Sendable {
 }
 
 /// A call and the member that this device's user is in it.
-struct Place {
+struct Membership {
   let call: LiveCall
   let member: CallMember
   let device: DeviceID

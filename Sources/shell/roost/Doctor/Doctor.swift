@@ -43,7 +43,7 @@ struct Finding: Equatable {
 }
 
 /// Looks at everything and prints it. Returns 1 when anything fails.
-func doctor(_ source: Source) -> Int32 {
+func doctor(_ source: ConfigurationSource) -> Int32 {
   let loaded: Loaded
   do {
     loaded = try source.load()
