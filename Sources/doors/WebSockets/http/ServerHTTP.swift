@@ -206,13 +206,13 @@ extension ServerLoop {
     guard let exchange = exchanges.removeValue(forKey: wsi) else { return }
     requests[exchange.id] = nil
     release(exchange.pending, of: wsi)
-    forgetStream(exchange.id)
+    readers.forget(exchange.id)
   }
 
   private func send(_ given: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
     var response =
       connections.note(given.credentials, wsi, at: MonotonicClock.now()) && !given.isClosing ? given.closing : given
-    if given.stream != nil { response = streamObjection(wsi)?.closing ?? given.closing }
+    if given.stream != nil { response = objectionToStream(wsi)?.closing ?? given.closing }
     let isStream = response.stream != nil
     guard writeHead(response, to: wsi, bodyFollows: !head && (isStream || !response.body.isEmpty)) else { return -1 }
     var exchange = exchanges[wsi] ?? HTTPExchange(id: nextRequestID(), isHead: head)
@@ -224,6 +224,22 @@ extension ServerLoop {
     if lws_send_pipe_choked(wsi) != 0 { return slowReaders.wait(wsi, .sending(response.body, offset: 0)) }
     lws_callback_on_writable(wsi)
     return 0
+  }
+
+  /// Why a stream cannot begin on this connection; nil where it can.
+  private func objectionToStream(_ wsi: OpaquePointer) -> HTTPResponse? {
+    guard isAlone(wsi) else {
+      return .text(400, "a request for a stream of events comes alone, and is the last of its connection")
+    }
+    return readers.objection(of: connections.network(wsi))
+  }
+
+  /// The head of a stream is out; events may follow.
+  private func beginStream(_ owner: EventStreamOwner, _ id: HTTPRequestID, _ wsi: OpaquePointer) -> Int32 {
+    stopReading(wsi)
+    requests[id] = wsi
+    let stream = EventStream(id: id, mailbox: shared.mailbox)
+    return readers.begin(stream, owner, wsi, of: connections.network(wsi)) ? 0 : -1
   }
 
   private func completed(_ wsi: OpaquePointer) -> Int32 {
@@ -280,7 +296,7 @@ extension ServerLoop {
 
   func writeBody(_ body: [UInt8], from start: Int, to wsi: OpaquePointer) -> Int32 {
     var offset = start
-    let pieceBytes = slowReaders.has(wsi) ? Self.streamPieceBytes : Self.bodyPieceBytes
+    let pieceBytes = slowReaders.has(wsi) ? EventReaders.pieceBytes : Self.bodyPieceBytes
     var buffer = WriteBuffer(capacity: pieceBytes)
     while lws_send_pipe_choked(wsi) == 0 {
       let end = min(offset + pieceBytes, body.count)

@@ -6,7 +6,7 @@ internal import CWebSockets
 
 /// The connections of a server that did not take an answer at once. On the service thread alone.
 final class SlowReaders {
-  /// Kept until the connection ends, as those of streams are (`ServerLoop.endingStreams`).
+  /// Kept until the connection ends, as those of streams are (`EventReaders.ending`).
   private var sockets: [OpaquePointer: StreamSocket] = [:]
   private unowned let server: ServerLoop
 

@@ -94,7 +94,7 @@ extension ServerLoop {
 
   private func forget(_ wsi: OpaquePointer) {
     endExchange(wsi)
-    endingStreams[wsi] = nil
+    readers.forgetConnection(wsi)
     slowReaders.forget(wsi)
     guard let descriptor = connections.remove(wsi)?.descriptor else { return }
     arrivals.isOver(descriptor)

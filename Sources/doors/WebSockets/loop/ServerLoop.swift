@@ -55,15 +55,9 @@ final class ServerLoop {
   /// HTTP requests that are not answered yet, or not wholly.
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var requests: [HTTPRequestID: OpaquePointer] = [:]
-  var openStreams: [HTTPRequestID: OpenStream] = [:]
-  /// How many of them each network has.
-  var streamsByNetwork: [PeerNetwork: Int] = [:]
-  /// Of connections whose streams are over, until they are closed.
-  var endingStreams: [OpaquePointer: StreamSocket] = [:]
+  lazy var readers = EventReaders(loop, shared.configuration, hangUp: { [unowned self] in endExchange($0) })
   lazy var slowReaders = SlowReaders(of: self)
   private lazy var errands = Errands(loop)
-  /// When streams are kept alive next.
-  var streamAlarm: Alarm?
   var announced = AnnouncedContent()
   var vhost: OpaquePointer?
   var listeners: [OpaquePointer: Int32] = [:]
@@ -127,7 +121,7 @@ final class ServerLoop {
     loop.greetings.stop()
     loop.errands.stop()
     loop.arrivals.stop()
-    loop.streamAlarm = nil
+    loop.readers.stop()
     eventLoop.forgetTimeouts()
     shared.mailbox.detach()
     lws_context_destroy(context)
@@ -227,7 +221,7 @@ final class ServerLoop {
     shared.mailbox.makeCalls()
     let batch = shared.mailbox.drain()
     sockets.carryOut(batch, others: carryOut)
-    for id in batch.endedStreams { endStream(id) }
+    for id in batch.endedStreams { readers.end(id) }
     return batch.stopRequested
   }
 
@@ -235,8 +229,8 @@ final class ServerLoop {
   private func carryOut(_ command: SocketCommand) {
     switch command {
     case .respond(let id, let response): respond(id, response)
-    case .event(let id, let event): send(event.encoded, to: id)
-    case .endStream(let id): endStream(id)
+    case .event(let id, let event): readers.send(event.encoded, to: id)
+    case .endStream(let id): readers.end(id)
     case .run(let time, let errand): errands.add(time, errand)
     case .connect, .send, .sendEach, .close, .pace, .admit: break
     }
