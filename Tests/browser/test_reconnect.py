@@ -46,6 +46,40 @@ def test_a_cut_socket_is_resumed_and_nobody_notices(person, server, line, room):
     ben.sees("Anna")
 
 
+@pytest.mark.parametrize(("what", "method"), [("room", "room.leave"), ("call", "call.hangup")])
+def test_who_leaves_on_a_slow_line_is_not_seen_to_be_lost(what, method, person, room):
+    """Their connections stay until the server has heard of it, and what they send ends at once."""
+    anna, ben = person("Anna"), person("Ben")
+    held = []
+
+    def route(socket):
+        onward = socket.connect_to_server()
+        socket.on_message(lambda message: held.append((onward, message)) if f'"{method}"' in message else onward.send(message))
+
+    anna.page.route_web_socket("**/rtc", route)
+    if what == "room":
+        anna.join(room)
+        ben.join(room)
+    else:
+        anna.go_online()
+        ben.go_online()
+        ben.call("anna")
+        anna.answer()
+    ben.sees("Anna")
+    ben.hears("Anna")
+    ben.page.evaluate(NOTE_EVENTS)
+    anna.page.locator("#leave").click()
+    expect(anna.page.locator("#call")).to_be_hidden()
+    ben.page.wait_for_timeout(400)
+    assert ben.frames_in("Anna", 0.4) == 0, "she has left"
+    assert held
+    for onward, message in held:
+        onward.send(message)
+    eventually("she is gone", lambda: {"room.participantLeft", "call.ended"} & set(ben.page.evaluate("window.heard")))
+    heard = ben.page.evaluate("window.heard")
+    assert "room.participantReconnecting" not in heard, heard
+
+
 def test_a_silent_socket_gets_another_beside_it(person, line, room):
     anna, ben = person("Anna", on=line).join(room), person("Ben").join(room)
     anna.sees("Ben")

@@ -126,8 +126,9 @@ export class Call extends EventTarget {
 
   /** Gives up a call that nobody has answered. Its room closes at once. @param {{push?: *}} [options] */
   async cancel(options = {}) {
-    this.room?._close(null);
-    await this.#change("call.cancel", options);
+    const request = this.#change("call.cancel", options);
+    this.room?._closeAfter(request);
+    await request;
   }
 
   /**
@@ -136,8 +137,9 @@ export class Call extends EventTarget {
    * @param {{text?: string, reason?: string, push?: *}} [options]
    */
   async hangup(options = {}) {
-    this.room?._close(null);
-    await this.#change("call.hangup", options);
+    const request = this.#change("call.hangup", options);
+    this.room?._closeAfter(request);
+    await request;
     this.#book.silence(this);
   }
 

@@ -22,6 +22,12 @@ class Connection {
     return this.pc.signalingState === "closed";
   }
 
+  /** Nothing is sent, seen or heard from here on. */
+  fallSilent() {
+    for (const sender of this.pc.getSenders()) sender.replaceTrack(null).catch(() => {});
+    for (const { track } of this.pc.getReceivers()) track.enabled = false;
+  }
+
   close() {
     clearTimeout(this.#timer);
     this.#timer = null;

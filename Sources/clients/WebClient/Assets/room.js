@@ -11,8 +11,8 @@ import { Views } from "./views.js";
 const CHAT_KEPT = 1000;
 /** For so long nothing may arrive before another way is looked for. */
 const LOOK_MS = 600;
-/** How long connections stay at most for the server to hear that one leaves. */
-const LEAVING_MS = 500;
+/** How long connections stay at most for the server to hear that one leaves; nothing is sent on them meanwhile. */
+const LEAVING_MS = 3000;
 const GOES_ON = { paused: false, tooSlow: false, missing: null };
 /** What a pause is: the line's, the publisher's of whom nothing comes, or the room's. */
 const pauseOf = ({ reason, step }) => ({ paused: true, tooSlow: reason === "bandwidth", missing: reason === "no_media" ? step ?? "nothing" : null });
@@ -237,9 +237,7 @@ export class Room extends EventTarget {
   /** Leaves; in a call that is to hang up. */
   async leave() {
     if (this.closed) return;
-    const done = this.#client.request("room.leave", { room: this.name }).catch(() => {});
-    this._close(null, this.#client.state === "open" ? Promise.race([done, delay(LEAVING_MS)]) : null);
-    await done;
+    await this._closeAfter(this.#client.request("room.leave", { room: this.name })).catch(() => {});
   }
 
   // What follows is for RoostClient and the peer connections below.
@@ -305,7 +303,17 @@ export class Room extends EventTarget {
     }
   }
 
-  /** `left`: until then the connections stay, for one that closes before its owner is heard to leave looks like one that is lost. */
+  /**
+   * Closes while `request` tells the server that one leaves. The connections stay until that is heard: one that closes before looks lost.
+   * Where the socket is closed behind the request, that is not known.
+   */
+  _closeAfter(request) {
+    const late = delay(LEAVING_MS);
+    this._close(null, this.#client.state === "open" ? Promise.race([request.catch(() => late), late]) : null);
+    return request;
+  }
+
+  /** `left`: until then the connections stay, and are silent. */
   _close(error, left = null) {
     if (this.closed) return;
     this.closed = true;
@@ -314,8 +322,10 @@ export class Room extends EventTarget {
     globalThis.navigator?.connection?.removeEventListener?.("change", this.#network);
     const connections = [this.#publisher, this.#subscriber];
     const close = () => connections.forEach((connection) => connection?.close());
-    if (left) left.then(close);
-    else close();
+    if (left) {
+      connections.forEach((connection) => connection?.fallSilent());
+      left.then(close);
+    } else close();
     emit(this, "closed", { error });
   }
 
