@@ -101,12 +101,12 @@ import Testing
     try folder.open { try $0.apply(.narrowing(there), .narrowing(everywhere)) }
     #expect(try folder.restored().narrowings == [everywhere, there])
     var later = there
-    (later.rights, later.at) = (.chat, 10)
+    (later.rights, later.at) = ([.chat], 10)
     try folder.open { try $0.apply(.narrowing(later), .forgetNarrowing(everywhere.subject)) }
     #expect(try folder.restored().narrowings == [later])
     // A word that this program does not know gives nothing.
     try Database(path: folder.file).execute("UPDATE narrowing SET grants = 'join fly'")
-    #expect(try folder.restored().narrowings.map(\.rights) == [.join])
+    #expect(try folder.restored().narrowings.map(\.rights) == [[.join]])
   }
 
   @Test func aDoorOfAKindThatIsNotKnownIsLocked() throws {

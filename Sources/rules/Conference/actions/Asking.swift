@@ -263,7 +263,7 @@ extension ConferenceCore {
   }
 
   /// Whether a session has a socket.
-  func isConnected(_ session: SessionID) -> Bool { sessions.facts(of: session)?.presence.isConnected == true }
+  func isConnected(_ session: SessionID) -> Bool { sessions.isConnected(session) }
 
   /// What has waited goes on, one in a step: SDP negotiation is the end of a step, and may follow from each. Who is not connected takes no
   /// seat: it goes on when they are back.

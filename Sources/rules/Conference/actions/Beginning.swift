@@ -109,7 +109,7 @@ extension Budgets {
       try NameForm.check(identity.user, "user")
       try NameForm.check(identity.device, "deviceId")
       try take(hello: params, of: identity, at: now)
-    case .session(let key): try take(action.wish.weight, of: sessions.facts(of: key.session)?.identity, at: now)
+    case .session(let key): try take(action.wish.weight, of: sessions.identity(of: key.session), at: now)
     case .operator: break
     }
   }

@@ -54,7 +54,7 @@ extension ConferenceCore {
   }
 
   private func greet(_ session: SessionID, _ request: RequestID, _ step: inout Step) {
-    guard let user = sessions.facts(of: session)?.user, let device = sessions.device(of: session) else { return }
+    guard let user = sessions.identity(of: session)?.user, let device = sessions.device(of: session) else { return }
     let overview = CallOverview(
       ringing: calls.ringing(for: user, on: device, at: step.now), current: calls.current(of: user, at: step.now),
       missed: calls.missed(user))
@@ -63,7 +63,7 @@ extension ConferenceCore {
 
   /// What a session is told of rooms and calls that has lost events.
   private func resync(_ session: SessionID, _ request: RequestID, on connection: ConnectionID, _ step: inout Step) {
-    guard let user = sessions.facts(of: session)?.user, let device = sessions.device(of: session) else { return }
+    guard let user = sessions.identity(of: session)?.user, let device = sessions.device(of: session) else { return }
     let current = calls.current(of: user, at: step.now)
     let isHere = calls.hasLeg(session.device)
     let room = rooms.seat(of: session).flatMap { rooms.snapshot($0, at: step.now.wallMilliseconds) }

@@ -14,7 +14,7 @@ enum Blocks {
     _ request: BlockRequest, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) {
     let now = step.now.instant
-    let network = request.isAdd ? core.sessions.facts(of: key.session).flatMap { $0.identity.unprovenNetwork } : nil
+    let network = request.isAdd ? core.sessions.identity(of: key.session).flatMap { $0.unprovenNetwork } : nil
     if let network, let wait = core.budgets.unprovenBlocks.wait(of: network, at: now) {
       throw .tooOften("blocking", wait)
     }
