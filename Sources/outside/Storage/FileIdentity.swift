@@ -93,7 +93,9 @@ struct FileWatch {
   func look() -> Finding {
     let (now, logNow) = (FileIdentity(path: path), FileIdentity(path: path + "-wal")?.location)
     guard let file, let now else { return .elsewhere("\(path) was removed while it was open") }
-    guard now.location == file.location else { return .elsewhere("\(path) was replaced by another file while it was open") }
+    guard now.location == file.location else {
+      return .elsewhere("\(path) was replaced by another file while it was open")
+    }
     guard logNow == log else { return .elsewhere("\(path)-wal was removed or replaced while it was open") }
     guard now.content != file.content else { return .asItWas }
     if now.content.bytes < file.content.bytes { return .overwritten("it was cut off") }
