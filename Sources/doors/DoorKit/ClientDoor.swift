@@ -9,7 +9,7 @@ import WebSockets
 /// A way in for clients. It makes the `ConnectionID`s of its connections with its own id, and its sessions belong to one thread.
 ///
 ///     final class ToyDoor: ClientDoor { … }
-///     let server = try RoostServer.start(configuration, log: log, doors: RoostServer.doors + [{ ToyDoor($1, port: 9000) }])
+///     let server = try RoostServer(configuration, log: log, doors: RoostServer.doors + [ToyDoor.maker(block)])
 public protocol ClientDoor: DoorSessions {
   /// Its place among the front doors of the process.
   var id: DoorID { get }

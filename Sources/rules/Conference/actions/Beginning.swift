@@ -1,8 +1,8 @@
 // How every action begins, whoever asks and whatever for. Sessions know what came before and have rates, users and networks have budgets, and
 // whoever owns what it is about performs it and replies.
 //
-//   Command, operate ─▶ Action ─▶ begin: known? ─▶ budget, rates ─▶ right? ─▶ ask ─▶ perform ─▶ reply
-//                                 (`Sessions`)                   (`Asking.swift`)    └─▶ workers' word ─▶ perform
+//   Command, operate ─▶ Action ─▶ begin: known? ─▶ budget, rates ─▶ may it be asked? ─▶ ask ─▶ perform: right? ─▶ reply
+//                                 (`Sessions`)                     (`Asking.swift`)              └─▶ workers' word ─▶ perform
 
 import Basics
 import Calls
