@@ -234,6 +234,36 @@ import Testing
     #expect(home.scene.core.seat(of: other.connection) != nil)
   }
 
+  @Test func soManyWaitUntilTheyAreBackAndNotOneMore() throws {
+    let home = try Home()
+    home.scene.cut(home.anna)
+    home.scene.advance(.seconds(6))
+    let other = home.newcomer("new")
+    home.scene.holdsAnswers = true
+    let session = try #require(home.scene.core.sessions.table[on: other.connection])
+    let join = Request.room(.join(RoomJoinParams(room: "demo", takeover: true)))
+    let keys = (0...Asking.most).map { _ in
+      let id = other.makeID()
+      other.requests[id] = join
+      home.scene.apply(.request(other.connection, id, join))
+      return RequestKey(session: session, id: id)
+    }
+    home.scene.cut(other)
+    for key in keys { home.scene.apply(.silence(.request(key), .seconds(60))) }
+    #expect(home.scene.silenceQuestions == Asking.most + 1)
+    #expect(home.scene.core.asking.readyCount(of: session) == Asking.most)
+    // Again and again: what was held is asked about anew, and is held again.
+    for _ in 0..<3 {
+      _ = home.scene.resume(other)
+      home.scene.cut(other)
+      for key in keys { home.scene.apply(.silence(.request(key), .seconds(60))) }
+      #expect(home.scene.core.asking.readyCount(of: session) <= Asking.most)
+    }
+    home.scene.holdsAnswers = false
+    _ = home.scene.resume(other)
+    #expect(home.scene.core.asking.isEmpty && home.scene.core.seat(of: other.connection) != nil)
+  }
+
   // MARK: - Hello
 
   private func hello(_ home: Home, _ client: Client, takeover: Bool = true) -> ErrorObject? {

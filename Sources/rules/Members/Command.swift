@@ -27,7 +27,7 @@ public enum Command: Sendable {
   /// A further token of somebody who has a session, and whose it is: the front door has made sure of that.
   case token(ConnectionID, RequestID, TokenParams, Identity)
   /// A request, decoded and validated; one with `session.hello` begins no session, since nobody has verified it. `pc.offer`, `pc.answer` and `subscription.swap` come back as
-  /// `Effect.negotiatePublish`, `.answerOffer`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
+  /// `Effect.negotiatePublish`, `.answerOffer`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step but `.goOn`;
   /// the rest is answered at once.
   case request(ConnectionID, RequestID, Request)
   /// A resume, and the network that it came from where that is known.

@@ -50,7 +50,7 @@ public enum MediaEffect: Equatable, Sendable {
   case closeSeat(SeatID)
   /// The room is gone, and all its seats before it.
   case closeRoom(RoomKey)
-  /// Find out for how long nothing authentic has come from the seat's media connections, then apply `.silence`. The last effect of its
+  /// Find out for how long nothing authentic has come from the seat's media connections, then apply `.silence`. But for `.goOn` the last effect of its
   /// step.
   case askSilence(Asker, SeatID)
   /// The client wants an ICE restart of its subscribe connection.

@@ -88,7 +88,7 @@ struct Asking: Sendable {
     }
   }
 
-  private static var tooMany: ErrorObject {
+  static var tooMany: ErrorObject {
     ErrorObject(.rateLimited, "\(most) of your requests wait for an answer; try again later.") { $0.limit = most }
   }
 
@@ -130,6 +130,9 @@ struct Asking: Sendable {
     if !actions.isEmpty { ready[session, default: []] += actions }
     call(session)
   }
+
+  /// How much of a session goes on when it is connected.
+  func readyCount(of session: SessionID) -> Int { ready[session]?.count ?? 0 }
 
   /// What a session has waited with may go on.
   mutating func call(_ session: SessionID) { if ready[session] != nil { called.insert(session) } }

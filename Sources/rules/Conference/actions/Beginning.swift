@@ -66,6 +66,7 @@ extension ConferenceCore {
   /// Workers have said how silent somebody's media are. Who is not connected takes no seat: workers are asked again when they are back.
   private mutating func heard(_ action: Action, _ silence: MediaSilence, _ step: inout Step) {
     if case .session(let key) = action.who, !isConnected(key.session) {
+      guard asking.readyCount(of: key.session) < Asking.most else { return step.refuse(action, Asking.tooMany) }
       return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: key.session)
     }
     perform(action, silence, &step)
