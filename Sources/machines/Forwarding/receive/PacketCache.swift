@@ -78,7 +78,8 @@ public struct StoredPacket: Sendable {
 ///
 /// Both blocks of memory are its own: filled in `init`, freed in `deinit`. What is marked as unsafe is right for these reasons:
 /// * A place is a number masked by `slot`, below `capacity`, and all places hold an entry from the start. Callers have theirs from `place(of:)`.
-/// * A record lies within the ring: `insert` alone says where one begins, and makes sure that `length`, frame and descriptor fit behind.
+/// * A record lies within the ring: `insert` alone says where one begins, and makes sure that payload, frame and descriptor fit behind.
+///   Callers see to it that a packet's `length` is that of its payload.
 ///   The frame is the two bytes before and `longestPadding` behind that `changedBody` writes. An entry of nothing has no length.
 /// * What is handed out is read before the next `insert`, which the caller has to see to; `body`, `payload` and `descriptor` say so.
 @safe public struct PacketCache: ~Copyable {

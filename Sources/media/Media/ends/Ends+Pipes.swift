@@ -22,6 +22,8 @@ extension Ends {
     _ number: Int64, of id: EncodingID, repeatFor asking: PipeID? = nil, _ table: inout Encodings, _ turn: inout Turn
   ) {
     guard let place = table[id].encoding.cache.place(of: number) else { return turn.drop(.notInCache) }
+    // What came while the track was muted is stored, and is nobody's: a mirror takes the gap for loss.
+    if asking != nil, number <= table[id].mutedUntil { return turn.drop(.muted) }
     let ssrc = table[id].encoding.ssrc
     for index in table[id].pipes.indices {
       let pipe = table[id].pipes[index].pipe

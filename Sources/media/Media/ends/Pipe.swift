@@ -61,6 +61,9 @@ public struct PipedReport: Sendable, Hashable {
   public let ntp: UInt64, rtp: UInt32
   /// When it came in, on the clock that all workers have.
   public let arrival: Instant
+
+  /// Whether both are about one layer.
+  fileprivate func isAbout(_ other: PipedReport) -> Bool { track == other.track && layer == other.layer }
 }
 
 /// Where what crosses a pipe goes: a ring of another thread, or the other worker at once.
@@ -110,7 +113,14 @@ struct Pipe: ~Copyable {
       messages.removeAll { if case .layers(track, _) = $0 { true } else { false } }
       return messages.append(message)
     case .keyframe: if messages.contains(message) { return }
-    case .missing, .report: break
+    case .report(let report):
+      // As often as its publisher likes: the newest counts, and leaves others their room.
+      for index in messages.indices {
+        guard case .report(let old) = messages[index], old.isAbout(report) else { continue }
+        messages[index] = message
+        return
+      }
+    case .missing: break
     }
     if messages.count < Self.mostMessages { messages.append(message) }
   }

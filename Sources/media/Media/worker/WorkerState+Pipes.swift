@@ -36,6 +36,7 @@ extension WorkerState {
       tracks.producers[producer].declared.indices.contains(piped.layer),
       (0...PacketCache.longestPayload).contains(bytes.count - piped.descriptorLength), piped.descriptorLength >= 0
     else { return turn.drop(.unknownStream) }
+    guard bytes.count - piped.descriptorLength == Int(piped.packet.length) else { return turn.drop(.malformed) }
     let encoding = tracks.producers[producer].declared[piped.layer]
     let kind = tracks.producers[producer].kind
     if tracks.encodings[encoding].encoding.follow(ssrc: piped.stream) {
@@ -71,7 +72,9 @@ extension WorkerState {
       else { return }
       turn.want(keyframeOf: id)
     case .missing(let track, let layer, let numbers):
-      guard let id = directory.encoding(layer, of: track, tracks) else { return }
+      guard let id = directory.encoding(layer, of: track, tracks),
+        !tracks.producers[tracks.encodings[id].producer].isMuted
+      else { return }
       let newest = tracks.encodings[id].encoding.newest
       for number in numbers {
         let distance = Int64(Int16(bitPattern: UInt16(truncatingIfNeeded: newest) &- number))
