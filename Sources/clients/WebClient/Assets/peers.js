@@ -9,7 +9,7 @@ class Connection {
   static againMs = 4000;
 
   queue = new Queue();
-  #timer = null;
+  #timer = null; #isSilent = false;
 
   constructor(room, which, configuration) {
     this.room = room;
@@ -18,12 +18,16 @@ class Connection {
     this.pc.onconnectionstatechange = () => this.#changed();
   }
 
+  /** Whether it serves its room no more. */
   get closed() {
-    return this.pc.signalingState === "closed";
+    return this.#isSilent || this.pc.signalingState === "closed";
   }
 
-  /** Nothing is sent, seen or heard from here on. */
+  /** Nothing is sent, seen or heard from here on, and nothing is told. */
   fallSilent() {
+    this.#isSilent = true;
+    clearTimeout(this.#timer);
+    this.pc.onconnectionstatechange = null;
     for (const sender of this.pc.getSenders()) sender.replaceTrack(null).catch(() => {});
     for (const { track } of this.pc.getReceivers()) track.enabled = false;
   }

@@ -99,6 +99,7 @@ export class LocalTrack {
 
   /** Puts it on its line, at the bit rate that suits it. */
   async _send(mediaStreamTrack) {
+    if (this.#room.closed) return;
     await this._transceiver?.sender.replaceTrack(mediaStreamTrack);
     await this.#tune(mediaStreamTrack);
   }
