@@ -112,7 +112,7 @@ import Testing
     #expect(server.statistics.webSocketsOpen == 300)
     for client in clients { client.close(code: 1001) }
     #expect(await eventually { server.statistics.webSocketsOpen == 0 })
-    #expect(server.statistics.closed[.peer] == 300)
+    #expect(await eventually { server.statistics.closed[.peer] == 300 })
   }
 
   @Test(

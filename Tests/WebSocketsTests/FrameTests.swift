@@ -145,7 +145,7 @@ private func fragment(_ opcode: UInt8, _ text: String) -> [UInt8] {
     #expect(closure?.cause == .unmasked && closure?.code == 1002)
     #expect(log.texts == ["good"], "nothing of it was heard, nor what came behind")
     #expect(await eventually { server.statistics.connections == 0 })
-    #expect(server.statistics.closed[.unmasked] == 1)
+    #expect(await eventually { server.statistics.closed[.unmasked] == 1 })
   }
 
   /// Byte by byte, between two good messages, and together with the handshake.
