@@ -29,7 +29,7 @@ enum ErrorQueue {
   static func clear() { ERR_clear_error() }
 
   /// The oldest error of this thread as (code, text), emptying the queue; nil when there is none.
-  static func removeNewest() -> (code: UInt, text: String)? {
+  static func removeAll() -> (code: UInt, text: String)? {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return nil }
@@ -39,6 +39,6 @@ enum ErrorQueue {
 
   /// What OpenSSL says about the call that just failed.
   static func error(_ call: String) -> CryptoError {
-    .openSSL("\(call): \(removeNewest()?.text ?? "no reason given")")
+    .openSSL("\(call): \(removeAll()?.text ?? "no reason given")")
   }
 }

@@ -140,7 +140,7 @@ public struct DTLSEngine: ~Copyable {
   }
 
   private static func failure() -> DTLSEngineFailure {
-    guard let (code, text) = ErrorQueue.removeNewest() else { return .openSSL("gave no reason") }
+    guard let (code, text) = ErrorQueue.removeAll() else { return .openSSL("gave no reason") }
     let reason = ERR_GET_REASON(code)
     if reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE { return .noPeerCertificate }
     // OpenSSL numbers the reason of a received alert by its description.
