@@ -208,7 +208,13 @@ struct PipeTests {
     #expect(room.packets.isEmpty)
     let before = frames(room, watching[0])
     for call in [room.near, room.far] { call.apply(.setMuted(video, false)) }
+    var silent: Set<Int64> = []
+    room.near.worker.tracks.encodings.forEach { if $1.mutedUntil > .min { silent.insert($1.mutedUntil) } }
+    let last = try #require(silent.count == 1 ? silent.first : nil)
     room.run(.seconds(1))
+    // The mirror asks for what it takes for loss, and gets nothing that was sent into the mute.
+    #expect(room.messages.contains { if case .missing = $0.message { true } else { false } })
+    #expect(room.packets.allSatisfy { Int16(truncatingIfNeeded: $0.packet.sequence &- last) > 0 })
     #expect(frames(room, watching[0]) > before + 20 && room.far.stream(watching[0])?.problems == [])
   }
 
