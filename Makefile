@@ -26,7 +26,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,11 @@ sample: ## build the sample of an app on a phone as the package that an app copi
 instructions: loadtest-build ## count the instructions of forwarding a packet, and hold them against their limit
 	@scripts/dependencies build test
 	@scripts/instructions .build/release/forward-bench
+
+rules-cost: ## count the instructions of a join, a call and a hello (EARLIER=PROGRAM: another build of rules-bench, to compare with)
+	@scripts/dependencies build test
+	ROOST_PART=rules-bench swift build $(RELEASE)
+	@scripts/rules-cost .build/release/rules-bench $(EARLIER)
 
 browser-test: loadtest-build ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/dependencies build test compare badnet

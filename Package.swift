@@ -104,7 +104,7 @@ let storeys: [[Target]] = [
       module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
       module("Calls", ["Basics", "RoostProtocol"]),
       // What sessions, rooms and calls exchange, and what doors and the media side exchange with them: values.
-      module("Members", ["Basics", "Calls", "RoostProtocol"]),
+      hot("Members", ["Basics", "Calls", "RoostProtocol"]),
       // Sessions, and what they say of themselves; they know nothing of rooms.
       module("Sessions", ["Basics", "Calls", "Members", "RoostProtocol"]),
       // Rooms, seats, tracks and who moderates; they know nothing of sessions but what comes with messages.
@@ -120,37 +120,37 @@ let storeys: [[Target]] = [
       module("Negotiation", ["Basics", "SDP", "RTP"]),
       // The media half of the conference: what is decided about seats becomes SDP and commands to workers, and the other way round.
       module(
-        "MediaControl", ["Basics", "Conference", "Members", "Crypto", "Media", "Negotiation", "RTP", "RoostProtocol"]),
+        "MediaControl", ["Basics", "Members", "Crypto", "Media", "Negotiation", "RTP", "RoostProtocol"]),
     ]),
   storey(
     "doors",
     [
       module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
       module(
-        "DoorKit", ["Basics", "RoostProtocol", "Conference", "Members", "Tokens", "Logging", "Threads", "WebSockets"]),
+        "DoorKit", ["Basics", "RoostProtocol", "Members", "Tokens", "Logging", "Threads", "WebSockets"]),
       module(
         "NativeDoor",
-        ["Basics", "Names", "RoostProtocol", "Conference", "Members", "DoorKit", "WebSockets", "Logging", "Threads"]),
+        ["Basics", "Names", "RoostProtocol", "Members", "DoorKit", "WebSockets", "Logging", "Threads"]),
       module(
         "Whip",
         [
-          "Basics", "Conference", "Members", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
+          "Basics", "Members", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
       module(
         "Flashphoner",
         [
-          "Basics", "Conference", "Members", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
+          "Basics", "Members", "Crypto", "DoorKit", "Logging", "Names", "RoostProtocol", "SDP", "Threads",
           "WebSockets",
         ]),
       module(
         "Admin",
-        ["Basics", "Calls", "DoorKit", "Names", "RoostProtocol", "Conference", "Members", "WebSockets", "Logging"]),
+        ["Basics", "Calls", "DoorKit", "Names", "RoostProtocol", "Members", "WebSockets", "Logging"]),
     ]),
   storey(
     "outside",
     [
-      module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Conference", "Members", "CSQLite"]),
+      module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Members", "CSQLite"]),
       module("Webhooks", ["Basics", "Crypto", "CCurl"]),
     ]),
   storey(
@@ -237,6 +237,10 @@ let package = Package(
         "Basics", "CLinux", "Congestion", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP", "Threads",
       ],
       path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
+    // What the rules cost without sockets and media; docs/performance.md.
+    .executableTarget(
+      name: "rules-bench", dependencies: ["Basics", "Calls", "Conference", "Members", "RoostProtocol"],
+      path: "loadtest/rules-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
     // Networks in virtual time, and what the bandwidth estimator does on them; docs/congestion.md.
     module("NetworkEmulator", ["Basics"], path: "loadtest/NetworkEmulator"),
     module(
@@ -304,46 +308,46 @@ let package = Package(
     tests(
       "DoorKitTests",
       [
-        "DoorKit", "RoostProtocol", "Conference", "Members", "Sessions", "Basics", "Logging", "TestSupport", "Threads",
+        "DoorKit", "RoostProtocol", "Members", "Sessions", "Basics", "Logging", "TestSupport", "Threads",
         "Tokens",
         "WebSockets",
       ]),
     tests(
       "NativeDoorTests",
       [
-        "NativeDoor", "DoorKit", "RoostProtocol", "Conference", "Members", "Basics", "WebSockets", "Logging",
+        "NativeDoor", "DoorKit", "RoostProtocol", "Members", "Basics", "WebSockets", "Logging",
         "TestSupport",
         "Threads", "Tokens",
       ]),
     tests(
       "WhipTests",
       [
-        "Whip", "Basics", "Conference", "Members", "Logging", "RoostProtocol", "SDP", "DoorKit", "WebSockets",
+        "Whip", "Basics", "Members", "Logging", "RoostProtocol", "SDP", "DoorKit", "WebSockets",
         "TestSupport",
       ]),
     tests(
       "FlashphonerTests",
       [
-        "Flashphoner", "Basics", "Conference", "Members", "Names", "RoostProtocol", "DoorKit", "CAllocationCounter",
+        "Flashphoner", "Basics", "Members", "Names", "RoostProtocol", "DoorKit", "CAllocationCounter",
         "TestSupport",
       ]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests(
-      "AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Conference", "Members", "RoostProtocol", "WebSockets"]),
+      "AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Members", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
-    tests("FuzzTests", ["FuzzTargets", "Conference", "Members", "Basics", "RoostProtocol"]),
+    tests("FuzzTests", ["FuzzTargets", "Members", "Basics", "RoostProtocol"]),
     tests(
       "ServerTests",
       [
-        "Server", "Configuration", "Conference", "Members", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol",
+        "Server", "Configuration", "Members", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol",
         "Media",
         "Basics", "Calls", "Logging", "DoorKit", "NativeDoor", "SDP", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "MediaControlTests",
       [
-        "MediaControl", "MediaPeer", "Basics", "Conference", "Members", "Media", "Negotiation", "RTP", "RoostProtocol",
+        "MediaControl", "MediaPeer", "Basics", "Members", "Media", "Negotiation", "RTP", "RoostProtocol",
         "SDP",
         "TestSupport",
       ]),

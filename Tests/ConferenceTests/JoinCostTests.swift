@@ -36,8 +36,14 @@ import Testing
       let identity = Identity(
         user: "user\(number)", device: "d", displayName: "User \(number)", rights: .all, isVerified: false)
       lastRequest += 1
-      _ = core.apply(.hello(ConnectionID(number), .number(lastRequest), params, identity), at: now)
+      for case .client(.reply(_, _, .failure(let error))) in core.apply(
+        .hello(ConnectionID(number), .number(lastRequest), params, identity), at: now)
+      {
+        Issue.record("hello: \(error)")
+      }
     }
+
+    mutating func bye(_ number: UInt64) { _ = request(number, .session(.bye)) }
 
     mutating func join(_ number: UInt64) -> [Effect] {
       request(number, .room(.join(RoomJoinParams(room: "hall", displayName: "User \(number)"))))
@@ -93,5 +99,31 @@ import Testing
     let (small, large) = (Self.costs(125), Self.costs(500))
     #expect(large.join / small.join < 8, "\(large.join / small.join)")
     #expect(large.fill / small.fill > 8, "the control: \(large.fill / small.fill)")
+  }
+
+  /// CPU time of a session's beginning and end beside so many others; with a copy of the conference held meanwhile, as the control.
+  private static func endCost(beside others: UInt64, holdsCopy: Bool) -> Double {
+    var crowd = Crowd(seats: 1)
+    for number in 1...others { crowd.hello(number) }
+    var least = Double.infinity
+    for _ in 0..<9 {
+      let copy = holdsCopy ? crowd.core : nil
+      least = min(
+        least,
+        cost {
+          crowd.hello(others + 1)
+          crowd.bye(others + 1)
+        })
+      #expect(copy.map { $0.gauges.sessions == Int(others) } != false && crowd.core.gauges.sessions == Int(others))
+    }
+    return least
+  }
+
+  /// Nothing that grows with the sessions there are is copied or searched when one of them begins or ends.
+  @Test func aSessionCostsTheSameBesideMany() {
+    let (few, many) = (Self.endCost(beside: 100, holdsCopy: false), Self.endCost(beside: 4_000, holdsCopy: false))
+    #expect(many / few < 2, "\(many / few)")
+    let copied = Self.endCost(beside: 4_000, holdsCopy: true)
+    #expect(copied / few > 2, "the control: \(copied / few)")
   }
 }

@@ -43,7 +43,7 @@ public enum MediaEffect: Equatable, Sendable {
 
   /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker;
   /// `sound` is what it says of sound; `capabilities` are the client's.
-  case openSeat(
+  indirect case openSeat(
     SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, sound: SoundRules,
     capabilities: Set<ClientCapability>)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
@@ -82,14 +82,14 @@ public enum MediaEffect: Equatable, Sendable {
   /// Stop sending it.
   case unsubscribe(Subscription)
   /// The subscriber wishes for something else than `before`.
-  case updateSubscription(Subscription, before: SubscriptionWish)
+  indirect case updateSubscription(Subscription, before: SubscriptionWish)
   /// The publisher may send the track in other codecs from now on: offer those.
   case offerCodecs(Subscription)
   /// Let a view show its track, or nothing, in place of `before`. Apply `.cannotShow` where its line has not the track's codec.
-  case show(Subscription, before: TrackID?)
+  indirect case show(Subscription, before: TrackID?)
   /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`. Both are as they
   /// are before it: on one connection, and either both accepted or neither.
-  case swapSubscriptions(RequestKey, Subscription, Subscription)
+  indirect case swapSubscriptions(RequestKey, Subscription, Subscription)
 
   // MARK: Streams
 

@@ -48,13 +48,13 @@ package enum SessionMessage: Sendable {
   /// The same of a call: whether they only wait may have changed.
   case tellOfCall(Event, [SessionID])
   /// The answer of a request, wherever its session is connected. Of a room in the reply the session says at which of its events it stands.
-  case answer(RequestKey, Result<Reply, ErrorObject>)
+  indirect case answer(RequestKey, Result<Reply, ErrorObject>)
   /// A session has a seat.
   case seated(SessionID, MemberPlace)
   /// A session's seat is gone.
   case unseated(SessionID)
   /// What goes into a user's list, for each of their devices that may see it.
-  case record(UserRecord, isStored: Bool)
+  indirect case record(UserRecord, isStored: Bool)
   /// What has become of a stream of the session's door.
   case stream(SessionID, MediaConnectionID, MediaChange)
   /// It may have changed whether a session only waits.

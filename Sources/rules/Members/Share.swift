@@ -19,21 +19,21 @@ package struct ShareHolder: Hashable, Sendable {
   }
 }
 
-/// How many of each there are; what is counted down to nothing is forgotten.
+/// How many of each there are; what is counted down to nothing is forgotten. Inlinable: made for each kind of key where it is used.
 package struct Tally<Key: Hashable & Sendable>: Sendable {
-  private var counts: [Key: Int] = [:]
+  @usableFromInline var counts: [Key: Int] = [:]
 
-  package init() {}
+  @inlinable package init() {}
 
-  package subscript(_ key: Key) -> Int { counts[key] ?? 0 }
+  @inlinable package subscript(_ key: Key) -> Int { counts[key] ?? 0 }
 
   /// The only key there is; nil where there are several, or none.
-  package var only: Key? { counts.count == 1 ? counts.first?.key : nil }
+  @inlinable package var only: Key? { counts.count == 1 ? counts.first?.key : nil }
   /// How many keys there are.
-  package var keys: Int { counts.count }
+  @inlinable package var keys: Int { counts.count }
 
   /// One more, or one less.
-  package mutating func count(_ key: Key, _ change: Int) {
+  @inlinable package mutating func count(_ key: Key, _ change: Int) {
     let count = self[key] + change
     counts[key] = count > 0 ? count : nil
   }

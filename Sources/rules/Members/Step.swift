@@ -106,10 +106,7 @@ package struct Step {
 
   /// The next message that is to be delivered; nil where there is none. What came before it has gone out.
   package mutating func next() -> OwnerMessage? {
-    if !fresh.isEmpty {
-      later.append(contentsOf: fresh.reversed())
-      fresh.removeAll(keepingCapacity: true)
-    }
+    while let output = fresh.popLast() { later.append(output) }
     while let output = later.popLast() {
       switch output {
       case .effect(let effect): effects.append(effect)

@@ -55,7 +55,7 @@ package struct Rooms: Sendable {
     let views = media[id].views
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
-      seq: 0, selfId: "\(seat.participant)", participants: table.members(of: seat.room).map(seating.participant),
+      seq: 0, selfId: "\(seat.participant)", participants: table.members(of: seat.room).map { seating.participant($0) },
       chat: room.chat.messages(visibleTo: seat.user),
       views: views.isEmpty ? nil : views.map(\.description), moderation: moderation.isUsual ? nil : moderation
     )

@@ -86,7 +86,7 @@ extension Sessions {
   mutating func end(_ id: SessionID, _ reason: LeaveReason, _ step: inout Step) {
     // Nothing is said to it any more, whatever its end leads to.
     table.disconnect(id)
-    if let facts = table.facts(of: id) { step.send(.note(facts)) }
+    if table[id]?.place != nil, let facts = table.facts(of: id) { step.send(.note(facts)) }
     step.send(.actions(.over(id)))
     let keeper = table.keeper(for: id)
     let wasSuperseded = table.endSupersession(id)

@@ -44,10 +44,18 @@ struct LiveCall: Equatable, Sendable {
   subscript(user: String) -> CallMember? { byUser[user] }
 
   /// Everybody it ever had, in the order of coming.
-  var members: [CallMember] { order.compactMap { byUser[$0] } }
-  var joined: [CallMember] { members.filter(\.isJoined) }
-  var ringing: [CallMember] { members.filter(\.isRinging) }
-  var gone: [CallMember] { members.filter(\.isGone) }
+  var members: [CallMember] { members { _ in true } }
+  var joined: [CallMember] { members { $0.isJoined } }
+  var ringing: [CallMember] { members { $0.isRinging } }
+  var gone: [CallMember] { members { $0.isGone } }
+
+  private func members(where isWanted: (CallMember) -> Bool) -> [CallMember] {
+    var members: [CallMember] = []
+    members.reserveCapacity(order.count)
+    for user in order { if let member = byUser[user], isWanted(member) { members.append(member) } }
+    return members
+  }
+
   /// How many seats are taken or held.
   var held: Int { byUser.values.count { $0.isJoined || $0.isRinging } }
   var count: Int { byUser.count }

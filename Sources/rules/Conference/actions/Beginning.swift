@@ -110,7 +110,9 @@ extension Budgets {
       try NameForm.check(identity.user, "user")
       try NameForm.check(identity.device, "deviceId")
       try take(hello: params, of: identity, at: now)
-    case .session(let key): try take(action.wish.weight, of: sessions.identity(of: key.session), at: now)
+    case .session(let key):
+      let weight = action.wish.weight
+      if weight > 0 { try take(weight, of: sessions.identity(of: key.session), at: now) }
     case .operator: break
     }
   }

@@ -50,7 +50,7 @@ extension ConferenceCore {
       isCallable: arrival.isCallable, mayCall: arrival.mayCall, predecessor: arrival.predecessor?.device, at: step.now)
     if let old = arrival.old { step.send(.sessions(.replace(old, hasLeg: calls.hasLeg(old.device)))) }
     step.send(.greet(arrival.session, arrival.request))
-    step.send(.carry(rings))
+    if !rings.isEmpty { step.send(.carry(rings)) }
   }
 
   private func greet(_ session: SessionID, _ request: RequestID, _ step: inout Step) {

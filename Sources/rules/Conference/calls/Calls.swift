@@ -138,8 +138,8 @@ extension ConferenceCore {
   // MARK: - Effects
 
   /// Sends on what the switchboard says. `key` is the request that is being served, `wish` what it says of a seat that comes of it;
-  /// records are told last.
-  func carry(
+  /// records are told last. Mutating, so that calls are changed before it begins: else there were two of their tables for that long.
+  mutating func carry(
     _ effects: [CallEffect], for key: RequestKey? = nil, reply: Reply? = nil, wish: SeatWish = SeatWish(),
     _ step: inout Step
   ) {

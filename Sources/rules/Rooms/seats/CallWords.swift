@@ -29,7 +29,7 @@ extension Rooms {
     var incoming = incoming
     if incoming.inProgress {
       incoming.participants =
-        table[named: incoming.call.room].map { table.members(of: $0).map(seating.participant) } ?? []
+        table[named: incoming.call.room].map { table.members(of: $0).map { seating.participant($0) } } ?? []
     }
     return incoming
   }

@@ -152,7 +152,13 @@ struct RoomTable: Sendable {
   func name(of key: RoomKey) -> String { all[key]?.name ?? "" }
 
   /// The seats of a room in the order of joining.
-  func members(of key: RoomKey) -> [Seat] { (all[key]?.members ?? []).compactMap { seats[$0] } }
+  func members(of key: RoomKey) -> [Seat] {
+    guard let ids = all[key]?.members else { return [] }
+    var members: [Seat] = []
+    members.reserveCapacity(ids.count)
+    for id in ids { if let seat = seats[id] { members.append(seat) } }
+    return members
+  }
 
   /// All rooms that are not calls', by name.
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
@@ -285,12 +291,14 @@ struct RoomTable: Sendable {
   }
 
   /// The seat of a user in a room.
-  func seat(ofUser user: String, in key: RoomKey) -> Seat? { members(of: key).first { $0.user == user } }
+  func seat(ofUser user: String, in key: RoomKey) -> Seat? {
+    all[key]?.members.first { seats[$0]?.user == user }.flatMap { seats[$0] }
+  }
 
   /// - Throws: 2003 when somebody else in the room is called so, or so that nobody could tell the two.
   func checkName(_ name: String, in key: RoomKey, except seat: SeatID?) throws(ErrorObject) {
     let wanted = NameLooks(name)
-    for member in members(of: key) where member.id != seat && member.looks.isSame(as: wanted) {
+    for id in all[key]?.members ?? [] where id != seat && seats[id]?.looks.isSame(as: wanted) == true {
       throw ErrorObject(.nameTaken)
     }
   }

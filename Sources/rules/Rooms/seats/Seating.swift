@@ -148,6 +148,6 @@ extension RoomTable {
 extension ConferenceRules {
   /// How long a seat is kept whose media is lost.
   func grace(of seat: SeatID, _ table: RoomTable) -> TimeDelta {
-    table.seats[seat].map(table.isInCall) == true ? calls.resumeGrace : resumeGrace
+    table.seats[seat].map { table.isInCall($0) } == true ? calls.resumeGrace : resumeGrace
   }
 }

@@ -3,9 +3,20 @@
 /// One thing that somebody may do, by its name in tokens and in `session.grants`.
 public struct Grant: OpenName, Comparable {
   /// The word on the wire.
-  public var rawValue: String
+  public let rawValue: String
+  /// Its bit in `Rights`, which are asked for all the time; 0: a word that means nothing here.
+  fileprivate let bit: UInt16
+
   /// Any word.
-  public init(rawValue: String) { self.rawValue = rawValue }
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+    bit = Self.words.firstIndex(of: rawValue).map { 1 << UInt16($0) } ?? 0
+  }
+
+  private static let words = [
+    "join", "publish:audio", "publish:video", "publish:screen", "subscribe", "chat", "call", "invite", "moderate",
+    "record", "admin",
+  ]
 
   /// Take a seat in rooms that are not calls'.
   public static let join = Self(rawValue: "join")
@@ -31,9 +42,7 @@ public struct Grant: OpenName, Comparable {
   public static let admin = Self(rawValue: "admin")
 
   /// Those there are; a later server may know more.
-  public static let known: [Self] = [
-    join, publishAudio, publishVideo, publishScreen, subscribe, chat, call, invite, moderate, record, admin,
-  ]
+  public static let known = words.map(Self.init)
 
   /// By name.
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
@@ -58,12 +67,8 @@ public struct Rights: SetAlgebra, Hashable, Sendable {
   /// The grants that it is, in the order of the table in docs/access.md.
   public var grants: [Grant] { Grant.known.filter(contains) }
 
-  private static func bit(_ grant: Grant) -> UInt16 {
-    Grant.known.firstIndex(of: grant).map { 1 << UInt16($0) } ?? 0
-  }
-
   /// Whether it is among them.
-  public func contains(_ grant: Grant) -> Bool { bits & Self.bit(grant) != 0 }
+  public func contains(_ grant: Grant) -> Bool { bits & grant.bit != 0 }
   /// Those in either.
   public func union(_ other: Rights) -> Rights { Rights(bits: bits | other.bits) }
   /// Those in both.
@@ -81,7 +86,7 @@ public struct Rights: SetAlgebra, Hashable, Sendable {
   @discardableResult
   public mutating func insert(_ grant: Grant) -> (inserted: Bool, memberAfterInsert: Grant) {
     let before = bits
-    bits |= Self.bit(grant)
+    bits |= grant.bit
     return (bits != before, grant)
   }
 
@@ -89,7 +94,7 @@ public struct Rights: SetAlgebra, Hashable, Sendable {
   @discardableResult
   public mutating func remove(_ grant: Grant) -> Grant? {
     let before = bits
-    bits &= ~Self.bit(grant)
+    bits &= ~grant.bit
     return bits == before ? nil : grant
   }
 
@@ -98,9 +103,9 @@ public struct Rights: SetAlgebra, Hashable, Sendable {
   public mutating func update(with grant: Grant) -> Grant? { insert(grant).inserted ? nil : grant }
 
   /// With one grant more.
-  public func union(_ grant: Grant) -> Rights { Rights(bits: bits | Self.bit(grant)) }
+  public func union(_ grant: Grant) -> Rights { Rights(bits: bits | grant.bit) }
   /// Without one grant.
-  public func subtracting(_ grant: Grant) -> Rights { Rights(bits: bits & ~Self.bit(grant)) }
+  public func subtracting(_ grant: Grant) -> Rights { Rights(bits: bits & ~grant.bit) }
 }
 
 /// The claim `room`: one room, or all whose names begin in one way. Never a regular expression.
