@@ -1,5 +1,4 @@
 // What the conference has told the media side, as a book in which everything is opened once, closed once and not used after.
-import Conference
 import Members
 import RoostProtocol
 

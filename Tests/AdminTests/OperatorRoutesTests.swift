@@ -7,7 +7,6 @@ import Testing
 import WebSockets
 
 @testable import Admin
-@testable import Conference
 @testable import Members
 
 private let here = range("203.0.113.7")

@@ -1,7 +1,6 @@
 // What is posted to a door: done on its thread, in order, so much of it, and nothing that anybody waits for.
 
 import Basics
-import Conference
 import Members
 import RoostProtocol
 import TestSupport

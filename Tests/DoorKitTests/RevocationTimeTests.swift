@@ -3,7 +3,6 @@ import Basics
 import Testing
 import Tokens
 
-@testable import Conference
 @testable import Members
 @testable import Sessions
 

@@ -1,6 +1,5 @@
 // Log lines about those who have a session: so many of each user and each network, and how many more there were.
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

@@ -1,5 +1,4 @@
 // What the core hears of a token: when its client is to be warned, and when its session ends.
-import Conference
 import Members
 import RoostProtocol
 import Testing

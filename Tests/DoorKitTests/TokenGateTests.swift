@@ -1,6 +1,5 @@
 // The gate in front of tokens: how many are looked at, of whom, what waits, and what is written down of it. In virtual time.
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

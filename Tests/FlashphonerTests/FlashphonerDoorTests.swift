@@ -1,7 +1,6 @@
 // The door without sockets: how many rooms the clients of one network may have, and what is counted.
 
 import Basics
-import Conference
 import DoorKit
 import Logging
 import Members

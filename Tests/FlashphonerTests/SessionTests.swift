@@ -1,7 +1,6 @@
 // A client's way without sockets: what it says and what the core says come in, and what is to be done comes out.
 
 import Basics
-import Conference
 import DoorKit
 import Members
 import RoostProtocol

@@ -1,6 +1,5 @@
 // What the targets check can fail: each of these must end its process.
 import Basics
-import Conference
 import Members
 import RoostProtocol
 import Testing

@@ -9,7 +9,6 @@ import SDP
 import TestSupport
 import Testing
 
-@testable import Conference
 @testable import Members
 @testable import MediaControl
 

@@ -2,7 +2,6 @@
 
 import Testing
 
-@testable import Conference
 @testable import Members
 @testable import MediaControl
 

@@ -5,7 +5,6 @@ import MediaPeer
 import RoostProtocol
 import Testing
 
-@testable import Conference
 @testable import Members
 @testable import MediaControl
 

@@ -8,7 +8,6 @@ import RoostProtocol
 import SDP
 import Testing
 
-@testable import Conference
 @testable import Members
 @testable import MediaControl
 

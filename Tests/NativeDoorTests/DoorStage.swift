@@ -1,6 +1,5 @@
 // What tests of the front door begin with: a door over real sockets, a scripted core behind it, and its clients.
 import Basics
-import Conference
 import Foundation
 import Logging
 import Members

@@ -1,6 +1,5 @@
 // The front door over real sockets, with a scripted core behind it.
 import Basics
-import Conference
 import Foundation
 import Logging
 import Members

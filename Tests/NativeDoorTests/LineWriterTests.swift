@@ -7,7 +7,6 @@ import Testing
 import Threads
 import WebSockets
 
-@testable import Conference
 @testable import Members
 @testable import Logging
 @testable import DoorKit

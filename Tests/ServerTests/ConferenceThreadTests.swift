@@ -13,7 +13,6 @@ import TestSupport
 import Testing
 import Threads
 
-@testable import Conference
 @testable import Members
 @testable import Server
 

@@ -1,7 +1,6 @@
 // Two front doors in one process, whose sockets have the same numbers.
 
 import Basics
-import Conference
 import DoorKit
 import Logging
 import Members

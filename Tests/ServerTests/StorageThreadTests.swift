@@ -1,7 +1,6 @@
 // The thread of the record file on a disk that takes some things and not others: the order of what is written, and the log.
 
 import Basics
-import Conference
 import Foundation
 import Logging
 import Members

@@ -2,7 +2,6 @@
 // thread busy with SDP, and what is written in the room is sent as it is.
 
 import Basics
-import Conference
 import DoorKit
 import Members
 import RoostProtocol

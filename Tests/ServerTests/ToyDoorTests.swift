@@ -1,7 +1,6 @@
 // What the kit gives a door: one line in the server, and no way to have the conference wait for it.
 
 import Basics
-import Conference
 import Configuration
 import DoorKit
 import Foundation

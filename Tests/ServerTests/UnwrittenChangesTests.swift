@@ -1,7 +1,6 @@
 // What waits for a disk that is full: the newest of each subject, in order, and not without bound.
 
 import Basics
-import Conference
 import Members
 import RoostProtocol
 import Storage

@@ -1,7 +1,6 @@
 // Calls and messages for web servers in the file.
 
 import Calls
-import Conference
 import Members
 import RoostProtocol
 import Testing

@@ -1,7 +1,6 @@
 // Chat in the file: what was written is there again, and what was forgotten is not.
 
 import Basics
-import Conference
 import Members
 import RoostProtocol
 import Testing

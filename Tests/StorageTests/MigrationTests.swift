@@ -2,7 +2,6 @@
 
 import Basics
 import Calls
-import Conference
 import Foundation
 import Members
 import RoostProtocol

@@ -1,6 +1,5 @@
 // Files that are removed, replaced or written over while they are open: nothing of it is acknowledged.
 
-import Conference
 import Foundation
 import Members
 import TestSupport

@@ -1,6 +1,5 @@
 // A directory of one's own and messages to put into a file there.
 
-import Conference
 import Foundation
 import Members
 import RoostProtocol

@@ -1,6 +1,5 @@
 // Full disks, damaged files, files of others and of later versions: a clear error, and nothing made worse.
 
-import Conference
 import Foundation
 import Members
 import RoostProtocol

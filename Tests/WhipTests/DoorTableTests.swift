@@ -1,7 +1,6 @@
 // What a door keeps of a session that is over, whichever way it ended: nothing.
 
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

@@ -1,7 +1,6 @@
 // How often one network may offer and end sessions: so many at once, not one more, and then so many a second.
 
 import Basics
-import Conference
 import Logging
 import Members
 import TestSupport

@@ -2,7 +2,6 @@
 // too much to do says when to come again.
 
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

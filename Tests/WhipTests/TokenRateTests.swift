@@ -2,7 +2,6 @@
 // more waits.
 
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

@@ -18,7 +18,6 @@
 //   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone; GET shows to whom
 //   DELETE /admin/grants?user=anna               gives them back, with room=… those of that room
 import Basics
-import Conference
 import FoundationEssentials
 import Members
 import Names

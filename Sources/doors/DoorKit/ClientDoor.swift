@@ -1,6 +1,5 @@
 // What the process knows of a front door: what it brings, and how it is told what concerns its connections. No more is asked of a new one.
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

@@ -1,6 +1,5 @@
 // The words of the log that all doors share: one event for one thing, whichever door it was at, which the field `door` says.
 import Basics
-import Conference
 import Logging
 import Members
 

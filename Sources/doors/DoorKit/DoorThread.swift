@@ -4,7 +4,6 @@
 //   tokens' timer ──────call────▶ │ queue │ ─ turn ─▶├─▶ the call
 //   once a second ─────────────▶  └───────┘          └─▶ keepHouse
 import Basics
-import Conference
 import Members
 import Threads
 import WebSockets

@@ -1,6 +1,5 @@
 // Who says hello: the front door finds out before the core hears of it, and the core believes what it says.
 import Basics
-import Conference
 import Members
 import RoostProtocol
 

@@ -1,6 +1,5 @@
 // Log lines about those who have a session: they too can cause any number of them, by coming and going, or by being refused.
 import Basics
-import Conference
 import Logging
 import Members
 import Threads

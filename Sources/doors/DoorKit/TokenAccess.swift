@@ -1,6 +1,5 @@
 // Who says hello where there are keys: whoever their token says, with what it allows (docs/access.md).
 import Basics
-import Conference
 import Members
 import RoostProtocol
 import Tokens

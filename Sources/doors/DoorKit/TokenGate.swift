@@ -1,7 +1,6 @@
 // When a token is looked at: one gate for all doors. A signature costs a tenth of a millisecond of the thread that all requests share, so
 // each network has so many looks, and what is more waits for its turn (`FairTurns`).
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

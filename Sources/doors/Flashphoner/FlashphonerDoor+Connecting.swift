@@ -1,6 +1,5 @@
 // How clients are let in, and what is left of them when their sockets are gone.
 import Basics
-import Conference
 import Crypto
 import DoorKit
 import Logging

@@ -5,7 +5,6 @@
 //   WebSocket ◀─text── ServerMessage ◀── Session ◀── apply(effect) ◀── DoorThread       service thread
 //                                                                       ▲── carryOut    conference thread: posts
 import Basics
-import Conference
 import Crypto
 import DoorKit
 import Logging

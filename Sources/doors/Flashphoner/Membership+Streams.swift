@@ -1,7 +1,6 @@
 // A membership's streams: each an offer of the client, an answer, and what becomes of its media.
 //
 //   publish, play ──▶ asked ──answer──▶ setRemoteSDP ──media up──▶ PUBLISHING, PLAYING ──▶ UNPUBLISHED, STOPPED, FAILED
-import Conference
 import Members
 import RoostProtocol
 

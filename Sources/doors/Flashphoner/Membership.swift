@@ -4,7 +4,6 @@
 //
 //   greeting ──hello──▶ (looking ──room.info──▶) joining ──room.join──▶ live ──▶ over
 //       └─────────────── refused: one message, and the end ────────────────▶
-import Conference
 import Members
 import RoostProtocol
 

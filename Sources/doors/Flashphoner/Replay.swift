@@ -1,6 +1,5 @@
 // A client's frames through a session without a server: what the fuzzer runs.
 import Basics
-import Conference
 import Members
 import RoostProtocol
 

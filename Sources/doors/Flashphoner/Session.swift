@@ -3,7 +3,6 @@
 //   waiting ──connection──▶ open ──▶ closed
 //                            ├─ rooms: a membership each
 //                            └─ streams without a room: a membership each
-import Conference
 import Members
 import RoostProtocol
 

@@ -1,6 +1,5 @@
 // What the door keeps: sockets with the sessions of their clients, whose each membership is, and what is left of sockets that broke.
 import Basics
-import Conference
 import DoorKit
 import Members
 import RoostProtocol

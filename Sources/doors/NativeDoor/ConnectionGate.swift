@@ -1,6 +1,5 @@
 // One connection's state at the front door: what passes, what is refused, and when it is enough. Pure.
 import Basics
-import Conference
 import DoorKit
 import Members
 import RoostProtocol

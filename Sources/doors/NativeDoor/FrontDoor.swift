@@ -4,7 +4,6 @@
 //   WebSocket ◀─text── ServerFrame ◀── apply(effect) ◀── DoorThread               service thread
 //                                                            ▲── carryOut         conference thread: posts
 import Basics
-import Conference
 import DoorKit
 import Logging
 import Members

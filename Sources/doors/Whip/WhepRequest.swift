@@ -1,7 +1,6 @@
 // The routes of WHEP (draft-ietf-wish-whep): offers of players, and what they may ask of their sessions. Offers, restarts of ICE and
 // the end are as in WHIP.
 import Basics
-import Conference
 import Crypto
 import DoorKit
 import Logging

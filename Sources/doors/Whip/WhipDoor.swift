@@ -5,7 +5,6 @@
 //   201  ◀── answer   ◀── StreamSession ◀── apply(effect) ◀── DoorThread          service thread
 //                                                                 ▲── carryOut    conference thread: posts
 import Basics
-import Conference
 import Crypto
 import DoorKit
 import Logging

@@ -1,7 +1,6 @@
 // What operators read of refusals. A client whose SDP cannot work will not work by waiting either, so that is a warning; a full room is
 // ordinary. The reason is the one in the answer's body.
 import Basics
-import Conference
 import DoorKit
 import Logging
 import Members

@@ -1,6 +1,5 @@
 // What comes to the door over HTTP: the routes of WHIP, and what is looked at before the core hears of an offer. WHEP shares it.
 import Basics
-import Conference
 import Crypto
 import DoorKit
 import Logging

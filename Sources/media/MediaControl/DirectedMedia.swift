@@ -1,7 +1,6 @@
 // What the media director remembers, and the bridges between the vocabularies of signalling, negotiation and workers.
 
 import Basics
-import Conference
 import Media
 import Members
 import Negotiation

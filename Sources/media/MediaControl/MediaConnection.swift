@@ -1,7 +1,6 @@
 // The peer connections of all seats. A client of the room protocol has two; other front doors open what they need.
 
 import Basics
-import Conference
 import Media
 import Members
 import Negotiation

@@ -1,6 +1,5 @@
 // The director's publishing half: an offer is prepared, the conference decides, and the commit makes producers.
 
-import Conference
 import Media
 import Members
 import Negotiation

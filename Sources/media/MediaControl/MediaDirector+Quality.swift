@@ -1,7 +1,6 @@
 // What workers measure of connections, as the conference knows them: by seat and track.
 
 import Basics
-import Conference
 import Media
 import Members
 

@@ -1,6 +1,5 @@
 // The director's part in streams: media connections that front doors open beside the two of the room protocol.
 
-import Conference
 import Members
 import RoostProtocol
 

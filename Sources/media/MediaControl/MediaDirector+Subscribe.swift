@@ -1,6 +1,5 @@
 // The director's subscribing half: tracks that a connection shall be sent, offers and answers about them, and consumers.
 
-import Conference
 import Media
 import Members
 import Negotiation

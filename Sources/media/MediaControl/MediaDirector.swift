@@ -8,7 +8,6 @@
 // Who is sent what is kept in the conference: its effects carry each subscription as it is then.
 
 import Basics
-import Conference
 import Crypto
 import Media
 import Members

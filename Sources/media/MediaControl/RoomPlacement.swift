@@ -1,6 +1,5 @@
 // Which worker a room lives on, and where newcomers cannot be taken.
 
-import Conference
 import Members
 
 /// The workers' share of rooms and seats.

@@ -1,7 +1,6 @@
 // What workers report, as the conference hears it: transports, producers and consumers become seats, tracks and subscriptions, and what is
 // wrong becomes a sentence for people.
 
-import Conference
 import Media
 import Members
 import RoostProtocol

@@ -2,7 +2,6 @@
 // back: tokens and grants.
 
 import Basics
-import Conference
 import Members
 import RoostProtocol
 

@@ -5,7 +5,6 @@
 // WAL with synchronous=FULL: when `apply` returns, a power failure loses nothing of it.
 
 import Calls
-import Conference
 import FoundationEssentials
 import Members
 import Names

@@ -3,7 +3,6 @@
 // What they left is looked at when it is read: names that nobody can have now are nobody's.
 
 import Calls
-import Conference
 import Members
 import Names
 import RoostProtocol

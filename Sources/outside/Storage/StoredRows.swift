@@ -1,7 +1,6 @@
 // How values are written as rows and read back. Bodies are JSON as clients see it (docs/protocol.md), so that an
 // operator can read them with sqlite3.
 
-import Conference
 import FoundationEssentials
 import Members
 import RoostProtocol

@@ -2,7 +2,6 @@
 //
 // A new door is one line in `RoostServer.doors`, and a maker like those below with its block of the configuration.
 
-import Conference
 import Configuration
 import DoorKit
 import Flashphoner

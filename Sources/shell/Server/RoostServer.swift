@@ -2,7 +2,6 @@
 
 import Admin
 import Basics
-import Conference
 import Configuration
 import Crypto
 import DoorKit

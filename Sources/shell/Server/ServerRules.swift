@@ -2,7 +2,6 @@
 
 import Basics
 import Calls
-import Conference
 import Configuration
 import Crypto
 import DoorKit

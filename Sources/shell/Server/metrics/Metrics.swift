@@ -2,7 +2,6 @@
 
 import Admin
 import Calls
-import Conference
 import DoorKit
 import Forwarding
 import Media

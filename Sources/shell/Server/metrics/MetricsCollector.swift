@@ -2,7 +2,6 @@
 // on the packet path, and the web server's thread goes on serving meanwhile.
 
 import Admin
-import Conference
 import DoorKit
 import Forwarding
 import Logging

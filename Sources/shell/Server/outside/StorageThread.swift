@@ -4,7 +4,6 @@
 //   conference ──tickets──▶ mailbox ──▶ one transaction, one fsync ──▶ stored(ticket, true or false)
 
 import Basics
-import Conference
 import Logging
 import Members
 import RoostProtocol

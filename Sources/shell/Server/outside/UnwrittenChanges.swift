@@ -2,7 +2,6 @@
 // looked at, what waits to be told to web servers. Chat is not among it: its sender was told that it is not stored.
 
 import Calls
-import Conference
 import Members
 import Storage
 
