@@ -1,5 +1,6 @@
-// The walls between the owners: sessions and rooms change by messages, time and a start alone, nobody else reaches what they keep, and the
-// conference keeps nothing beside its owners. Read from the sources, as the compiler holds what is written there.
+// The walls between the owners: sessions and rooms change by messages, time and a start alone, calls by the functions of the `Switchboard`,
+// nobody else reaches what they keep, and the conference keeps nothing beside its owners. Read from the sources, as the compiler holds what
+// is written there.
 
 import Foundation
 import Testing
@@ -7,45 +8,46 @@ import Testing
 @Suite struct WallTests {
   /// What an owner shows of itself, and what it must not.
   private struct Wall {
-    /// Functions that may change it and that others can call.
+    /// Functions and setters that may change it and that others can call.
     var entries: Set<String> = []
     /// What it keeps.
     var stored: Set<String> = []
     /// What it keeps and others can see.
     var open: Set<String> = []
-    /// Functions outside of it that are handed it to change.
+    /// What others can call and is handed it to change, or hands it on.
     var handed: Set<String> = []
+    /// What it conforms to: a protocol may bring further ways in.
+    var conformances: Set<String> = []
 
-    /// Reads what these sources say of a type.
-    init(of type: String, in sources: [String]) throws {
-      let function = try Regex(#"^  (?:public|package) (?:static )?mutating (?:func (\w+)|subscript)"#)
-      let property = try Regex(
-        #"^  ((?:public|package|private|fileprivate) )?((?:public|package|private)\(set\) )?(?:let|var) (\w+)"#)
-      let handing = try Regex("(?:public|package) .*inout \(type)\\b")
-      for source in sources {
-        var (isInside, isStruct) = (false, false)
-        for line in source.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
-          if line.hasPrefix("}") { isInside = false }
-          if line.contains("struct \(type)") || line.contains("extension \(type) {") {
-            (isInside, isStruct) = (true, line.contains("struct \(type)"))
-          }
-          if line.firstMatch(of: handing) != nil { handed.insert(line) }
-          guard isInside else { continue }
-          if let found = line.firstMatch(of: function) {
-            entries.insert(String(found.output[1].substring ?? "subscript"))
-          }
-          guard isStruct, !line.contains("{"), let found = line.firstMatch(of: property) else { continue }
-          let name = String(found.output[3].substring ?? "")
-          stored.insert(name)
-          if let access = found.output[1].substring, access.hasPrefix("p"), !access.hasPrefix("private") {
-            open.insert(name)
-          }
+    /// Reads what these declarations say of a type.
+    init(of type: String, in declarations: [Declaration]) {
+      for declaration in declarations {
+        let isOwn = declaration.scope == type
+        if declaration.name == type, Declaration.types.contains(declaration.keyword) {
+          conformances.formUnion(declaration.conformances)
+        }
+        if declaration.isOpen, Self.hands(declaration, type) { handed.insert(declaration.head) }
+        guard isOwn, !declaration.modifiers.contains("static") else { continue }
+        if declaration.isStored {
+          stored.insert(declaration.name)
+          if declaration.isOpen { open.insert(declaration.name) }
+        } else if declaration.isOpen, declaration.isSettable || declaration.modifiers.contains("mutating") {
+          entries.insert(declaration.name)
         }
       }
     }
 
+    /// Whether it takes an owner to change, itself or in a closure.
+    private static func hands(_ declaration: Declaration, _ type: String) -> Bool {
+      let own = declaration.scope == type ? "|Self" : ""
+      let pattern = #"(?:inout |UnsafeMutablePointer<)(?:\w+\.)*(?:\#(type)\#(own))\b"#
+      return declaration.head.range(of: pattern, options: .regularExpression) != nil
+    }
+
+    /// Whether nobody but itself reaches what it keeps.
+    var isClosed: Bool { open.isEmpty && handed.isEmpty && !stored.isEmpty && conformances == ["Sendable"] }
     /// Whether messages, time and a start are the only ways in.
-    var stands: Bool { entries == ["apply", "poll", "restore"] && open.isEmpty && handed.isEmpty && !stored.isEmpty }
+    var stands: Bool { entries == ["apply", "poll", "restore"] && isClosed }
   }
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/rules")
@@ -60,25 +62,95 @@ import Testing
 
   @Test(arguments: ["Sessions", "Rooms"])
   func ownersChangeByMessagesAlone(_ owner: String) throws {
-    let sources = try Self.sources(owner)
-    let wall = try Wall(of: owner, in: sources)
+    let wall = Wall(of: owner, in: try Self.sources(owner).flatMap(Declaration.all))
     #expect(wall.stands, "\(wall)")
   }
 
-  /// The control: a copy in which something is opened does not pass.
+  /// Calls change by a function for each request: docs/architecture.md. Nothing but those reaches what they keep.
+  @Test func callsChangeByTheirOwnFunctionsAlone() throws {
+    let wall = Wall(of: "Switchboard", in: try Self.sources("Calls").flatMap(Declaration.all))
+    #expect(wall.isClosed && wall.entries.count > 20, "\(wall)")
+  }
+
+  // MARK: - Controls
+
+  /// Ways to open a wall, in words of their own: `OWNER` is the owner. What is indented stands in its struct.
+  private static let openings = [
+    "  package var extra: Int",
+    "  public let extra: Int",
+    "  package private(set) var extra = 0",
+    "  package internal(set) var extra = 0",
+    "  package var extra = 0 {\n    didSet {}\n  }",
+    "  @usableFromInline package var extra = 0",
+    "extension OWNER {\n  package mutating func extra() {}\n}",
+    "extension OWNER {\n  @discardableResult package mutating func extra() -> Int { 0 }\n}",
+    "extension OWNER {\n  @discardableResult\n  package mutating func extra() -> Int { 0 }\n}",
+    "extension OWNER {\n  mutating package func extra() {}\n}",
+    "package extension OWNER {\n  mutating func extra() {}\n}",
+    "extension OWNER: CustomStringConvertible {\n  package mutating func extra() {}\n}",
+    "extension OWNER: Emptied {}",
+    "extension OWNER {\n  package subscript(id: Int) -> Int {\n    get { 0 }\n    set {}\n  }\n}",
+    "extension OWNER {\n  package var extra: Int {\n    get { 0 }\n    set {}\n  }\n}",
+    "extension OWNER {\n  package var extra: Int {\n    get { 0 }\n    _modify { yield &kept }\n  }\n}",
+    "package func extra(_ owner: inout OWNER) {}",
+    "enum Side {\n  package static func extra(\n    _ owner: inout OWNER, _ text: String = \"}\"\n  ) {}\n}",
+    "extension OWNER {\n  package static func extra(_ owner: inout Self) {}\n}",
+    "extension OWNER {\n  package static func extra(\n    _ change: (inout OWNER) -> Void\n  ) {}\n}",
+    "enum Side {\n  package static let extra: @Sendable (inout OWNER) -> Void = { _ in }\n}",
+  ]
+
+  /// A wall in which something is opened does not stand.
+  @Test(arguments: openings)
+  func anOpenedWallIsSeen(_ opening: String) {
+    for owner in ["Sessions", "Rooms"] {
+      let text = opening.replacing("OWNER", with: owner)
+      let isInside = text.hasPrefix(" ")
+      let structure = "package struct \(owner): Sendable {\n  var kept = 0\n\(isInside ? text : "")\n}\n"
+      let ways = "extension \(owner) {\n  package mutating func apply() {}\n  package mutating func poll() {}\n"
+      let rest = "  package mutating func restore() {}\n}\n"
+      let plain = Declaration.all(in: structure.replacing(text, with: "") + ways + rest)
+      #expect(Wall(of: owner, in: plain).stands, "without it")
+      let opened = Declaration.all(in: structure + ways + rest + (isInside ? "" : text + "\n"))
+      #expect(!Wall(of: owner, in: opened).stands)
+    }
+  }
+
+  /// What opens nothing: looks, what only the target sees, what is somebody else's.
+  @Test(arguments: [
+    "extension OWNER {\n  package var extra: Int { kept }\n}",
+    "extension OWNER {\n  package var extra: Set<Int> { Set(table.map { $0.set }) }\n}",
+    "extension OWNER {\n  package func extra(_ id: Int) -> Int { kept }\n}",
+    "extension OWNER {\n  mutating func extra() {}\n}",
+    "extension OWNER {\n  private mutating func extra(\n    _ id: Int\n  ) {}\n}",
+    "package struct Other {\n  package var extra = 0\n  package mutating func change() {}\n}",
+    "extension OWNER {\n  package struct Other {\n    package var extra = 0\n  }\n}",
+    "// package func extra(_ owner: inout OWNER) {}",
+    "package func extra(_ owner: OWNER) -> String { \"inout \\(owner) {\" }",
+  ])
+  func whatOpensNothingPasses(_ text: String) {
+    let source = "package struct Rooms: Sendable {\n  var kept = 0\n  var waits: [Int] = [1].map { $0 }\n}\n"
+    let ways = ["apply", "poll", "restore"].map { "extension Rooms {\n  package mutating func \($0)() {}\n}\n" }
+      .joined()
+    let all = Declaration.all(in: source + ways + text.replacing("OWNER", with: "Rooms"))
+    let wall = Wall(of: "Rooms", in: all)
+    #expect(wall.stands && wall.stored == ["kept", "waits"], "\(wall)")
+  }
+
+  /// The control in the sources themselves: they are read to their ends.
   @Test(arguments: ["Sessions", "Rooms"])
-  func anOpenedWallIsSeen(_ owner: String) throws {
-    let sources = try Self.sources(owner)
-    let openState = sources.map {
+  func whatIsOpenedInTheSourcesIsSeen(_ owner: String) throws {
+    let opened = try Self.sources(owner).map {
       $0.replacing("  var table: SessionTable", with: "  package var table: SessionTable")
         .replacing("  var seating: Seating", with: "  public var seating: Seating")
     }
-    #expect(try !Wall(of: owner, in: openState).stands, "its state")
-    let side = "extension \(owner) {\n  package mutating func evict() {}\n}\n"
-    #expect(try !Wall(of: owner, in: sources + [side]).stands, "another way in")
-    let handed = "package func evict(_ owner: inout \(owner)) {}\n"
-    #expect(try !Wall(of: owner, in: sources + [handed]).stands, "one that is handed to others")
+    #expect(!Wall(of: owner, in: opened.flatMap(Declaration.all)).stands)
+    for source in try Self.sources(owner) {
+      let side = source + "extension \(owner) {\n  package mutating func evict() {}\n}\n"
+      #expect(Wall(of: owner, in: Declaration.all(in: side)).entries.contains("evict"), "\(source.prefix(200))")
+    }
   }
+
+  // MARK: - Who knows whom
 
   /// Sessions and rooms do not know each other, and neither knows who routes between them.
   @Test func ownersDoNotKnowEachOther() throws {
@@ -94,7 +166,7 @@ import Testing
 
   /// Beside its owners and their numbers the conference keeps what waits for the disk or the application, and what everybody may still ask for: docs/house.md.
   @Test func theConferenceKeepsItsOwnersAlone() throws {
-    let wall = try Wall(of: "ConferenceCore", in: try Self.sources("Conference"))
+    let wall = Wall(of: "ConferenceCore", in: try Self.sources("Conference").flatMap(Declaration.all))
     #expect(wall.stored == ["sessions", "rooms", "calls", "storing", "asking", "numbers", "budgets"])
     #expect(wall.open.isEmpty)
   }
