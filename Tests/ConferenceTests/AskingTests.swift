@@ -316,6 +316,18 @@ private struct Asked {
     #expect(here.error(ids[0])?.code == .overloaded && here.isDone(ids[1]) && here.isDone(ids[2]) && here.isQuiet)
   }
 
+  /// The disk's word about a ticket that is not its own settles nothing: what waits behind the action would wait for ever.
+  @Test(arguments: [true, false])
+  func theDiskAnswersNoQuestion(isOnDisk: Bool) throws {
+    let here = Asked([.join])
+    let (id, info) = (here.send(Self.join), here.send(Self.info))
+    here.scene.apply(.stored(here.scene.questions[0].ticket, isOnDisk))
+    #expect(here.reply(id) == nil && !here.isQuiet)
+    here.answer(.yes)
+    #expect(here.isDone(id) && here.isDone(info) && here.isQuiet)
+    #expect(here.scene.core.seat(of: here.anna.connection) != nil)
+  }
+
   // MARK: - Others that are asked about
 
   @Test func aHelloWaitsOnItsConnection() throws {

@@ -59,12 +59,13 @@ struct Storing: Sendable {
   mutating func stored(
     _ ticket: Ticket, _ isOnDisk: Bool, _ calls: Switchboard, _ step: inout Step
   ) {
+    // An action's ticket is the application's to settle. Whoever took it here would leave the queue behind the action for good.
+    if case .action? = waiters[ticket] { return }
     switch tickets.settle(ticket) {
     case .message(let message): settle(message, isOnDisk: isOnDisk, &step)
     case .records(let records): tell(records, isOnDisk: isOnDisk, &step)
     case .history(let history): finish(history, with: nil, &step)
     case .rings(let rings): for ring in rings where calls.isOn(ring) { step.add(.push(ring)) }
-    // Who waits for the application is nobody's whom the disk tells.
     case .action, nil: break
     }
   }
