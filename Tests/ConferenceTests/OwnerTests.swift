@@ -125,6 +125,26 @@ import Testing
     #expect(presence()?.isConnected == true && presence()?.lostAt == nil)
   }
 
+  /// Rooms say themselves who may know of one: nobody has to have looked before them.
+  @Test func roomsTellNobodyOfARoomWithoutTheRight() throws {
+    let scene = Scene()
+    scene.rights = [.chat]
+    let client = scene.client("G")
+    let session = try #require(scene.core.sessions.session(on: client.connection))
+    let key = RequestKey(session: session, id: .number(7))
+    for (facts, expected) in [(scene.core.sessions.facts(of: session), ErrorCode.forbidden), (nil, .notLoggedIn)] {
+      var step = Table.step()
+      let info = Request.room(.info(RoomParams(room: "demo")))
+      scene.core.rooms.apply(.serve(MemberRequest(info, key, facts, nil, isInCall: false)), &step)
+      var codes: [ErrorCode?] = []
+      while let message = step.next() {
+        if case .sessions(.answer(key, let result)) = message { codes.append(result.error?.code) }
+      }
+      #expect(codes == [expected])
+    }
+    #expect(scene.code(client, .room(.info(RoomParams(room: "demo")))) == .forbidden)
+  }
+
   /// Rooms keep nothing of a session that is over, though it was put out of one.
   @Test func roomsForgetWhoIsGone() throws {
     let scene = Scene()

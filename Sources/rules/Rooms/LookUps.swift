@@ -15,8 +15,10 @@ extension Rooms {
   }
 
   /// What one who is not in a room may know of it.
-  /// - Throws: 2001 where there is no such room; it is retryable where joining would make one.
-  package func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
+  /// - Throws: 1005 without the right to join it, 2001 where there is no such room; that is retryable where joining would make one.
+  func info(_ params: RoomParams, for member: MemberFacts?) throws(ErrorObject) -> RoomInfo {
+    guard let member else { throw ErrorObject(.notLoggedIn) }
+    try member.checkJoin(params.room)
     do throws(ErrorObject) {
       return try table.info(params, media)
     } catch {

@@ -21,7 +21,7 @@ extension Rooms {
     case .room(.join(let params)): return try joinLogged(params, asked, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
     case .room(.list(let params)): return .rooms(list(params, for: asked.member))
-    case .room(.info(let params)): return .roomInfo(try info(params))
+    case .room(.info(let params)): return .roomInfo(try info(params, for: asked.member))
     case .room(.moderate(let params)):
       return try Moderating.perform(params, key, isInCall: asked.isInCall, &self, &step)
     case .room(.raiseHand(let params)): return try Moderating.raiseHand(params, key.session, &self, &step)

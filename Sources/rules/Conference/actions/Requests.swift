@@ -26,9 +26,6 @@ extension ConferenceCore {
     case .block(let request):
       try Blocks.perform(request, key, &self, &step)
       return nil
-    case .room(.info(let params)):
-      try sessions.facts(of: key.session)?.checkJoin(params.room)
-      return .roomInfo(try rooms.info(params))
     case .room, .chat, .peerConnection, .track, .subscription, .view:
       tellRooms(request, key, silence, &step)
       return nil
