@@ -35,6 +35,20 @@ private struct Asked {
     return id
   }
 
+  /// A hello that wants the place of the session before it.
+  func send(_ client: Client, _ id: RequestID) {
+    let params = HelloParams(user: client.user, deviceId: client.device, takeover: true)
+    var identity = Identity(
+      user: client.user, device: client.device, displayName: client.user, rights: .all, isVerified: false)
+    scene.proof(&identity)
+    scene.apply(.hello(client.connection, id, params, identity))
+  }
+
+  /// Everybody is at home from now on.
+  static func move(_ scene: Scene) {
+    scene.proof = { $0.network = PeerNetwork(SocketAddress(host: "192.0.2.1", port: 1)) }
+  }
+
   func answer(_ answer: QuestionAnswer, _ index: Int? = nil) {
     let at = index ?? scene.questions.count - 1
     scene.apply(.answered(scene.questions[at].ticket, answer))
@@ -168,6 +182,34 @@ private struct Asked {
     #expect(here.scene.code(guest, accept) == .callNotFound)
     #expect(here.scene.questions.isEmpty)
     #expect(here.scene.log.contains { $0.event == "join_refused" }, "in their own words")
+  }
+
+  /// Nor about a room that there is not, is locked, shut or full, nor where one has not said that one's other device is to give way.
+  @Test func aRoomThatLetsNobodyInIsNotAskedAbout() throws {
+    let here = Asked([]) { $0.unknownRooms = .refuse }
+    for name in ["B", "C", "D"] { _ = try here.scene.join(here.scene.client(name)).get() }
+    here.scene.core.ask(about: [.join])
+    func code(_ room: String, _ client: Client? = nil) -> ErrorCode? {
+      here.scene.code(client ?? here.anna, .room(.join(RoomJoinParams(room: room))))
+    }
+    #expect(code("nowhere") == .roomNotFound)
+    #expect(code("demo") == .roomFull)
+    #expect(code("demo", here.scene.client("B", "d2")) == .alreadyJoined)
+    _ = here.scene.operate(.setLocked(true, room: "voice"))
+    #expect(code("voice") == .roomLocked)
+    #expect(here.scene.questions.isEmpty && here.isQuiet)
+    // The control: one that lets people in.
+    here.send(.room(.join(RoomJoinParams(room: "stage"))))
+    #expect(here.scene.questions.count == 1)
+  }
+
+  @Test func aCallThatIsOverIsNotAskedAbout() throws {
+    let here = Asked([.callAccept])
+    let ben = here.scene.client("B")
+    let call = try here.scene.start(here.anna, ["B"]).call.callId
+    here.scene.request(here.anna, .call(.hangup(CallHangupParams(callId: call))))
+    #expect(here.scene.code(ben, .call(.accept(CallAcceptParams(callId: call)))) == .callEnded)
+    #expect(here.scene.questions.isEmpty)
   }
 
   /// Demo has three seats: the last of them is somebody else's when the answer comes.
@@ -358,6 +400,35 @@ private struct Asked {
     #expect(scene.log.contains { $0.event == "hello_refused" } && scene.core.storing.waiters.isEmpty)
   }
 
+  /// Two who have lost their sockets, and whose hellos nobody answers.
+  private func returners(_ here: Asked) throws -> [Client] {
+    let scene = here.scene
+    let old = ["B", "C"].map { scene.client($0) }
+    for client in old {
+      _ = try scene.join(client).get()
+      scene.cut(client)
+    }
+    scene.advance(.seconds(10))
+    scene.core.ask(about: [.hello])
+    return old.map { client in
+      let again = scene.stranger(client.user, client.device)
+      here.send(again, .number(1))
+      return again
+    }
+  }
+
+  /// A hello that may go on is one that its connection has said, until it has.
+  @Test func aHelloThatWaitsForWorkersIsTheOnlyOne() throws {
+    let here = Asked([]) { $0.resumeGrace = .seconds(60) }
+    Asked.move(here.scene)
+    let client = try #require(try returners(here).first)
+    here.scene.holdsAnswers = true
+    here.answer(.yes, 0)
+    #expect(here.scene.silenceQuestions == 1 && here.reply(.number(1), client) == nil)
+    here.send(client, .number(2))
+    #expect(here.reply(.number(2), client)?.error?.code == .invalidState && here.scene.questions.count == 2)
+  }
+
   @Test func whoIsRungAndWhoInvitesAreAskedAbout() throws {
     let here = Asked([.callAccept, .callInvite])
     let ben = here.scene.client("B")
@@ -385,5 +456,14 @@ private struct Asked {
     #expect(here.scene.questions.count == 1 && here.reply(close) == nil)
     here.answer(.yes)
     #expect(here.isDone(publish) && here.isDone(close) && here.scene.core.rooms.media.tracks.isEmpty)
+  }
+}
+
+extension ConferenceCore {
+  /// Asks about these from now on.
+  fileprivate mutating func ask(about kinds: Set<Question.Kind>) {
+    var rules = rules
+    rules.questions.kinds = kinds
+    storing = Storing(rules: rules)
   }
 }

@@ -41,12 +41,6 @@ extension Rooms {
     table.currentSeat(of: session).map { table.name(of: $0.room) == CallRoom.name(call) } ?? false
   }
 
-  /// Whether it is worth asking whether somebody may take a seat in a room. Who is there already wants none.
-  package func mightSeat(_ member: MemberFacts, in room: String, _ now: Now) -> Bool {
-    guard !isDraining, (try? Doors.checkBan(member, in: room, self, now)) != nil else { return false }
-    return table.currentSeat(of: member.session).map { table.name(of: $0.room) } != room
-  }
-
   /// Whether a session may publish such tracks, as far as its rights go.
   package func mayPublish(_ tracks: [AnnouncedTrack], from session: SessionID, at now: Instant) -> Bool {
     guard let seat = table.currentSeat(of: session) else { return false }

@@ -17,9 +17,11 @@ extension Sessions {
   /// Whether a session has a socket.
   package func isConnected(_ id: SessionID) -> Bool { table.all[id]?.connection != nil }
 
-  /// Whether somebody may begin a session, as far as tokens go that were taken back, and the end of the process.
-  package func mayBegin(_ identity: Identity) -> Bool {
+  /// Whether somebody may begin a session, as far as tokens go that were taken back, the end of the process, and a hello of that connection
+  /// which waits for workers.
+  package func mayBegin(_ identity: Identity, on connection: ConnectionID) -> Bool {
     !isDraining && (try? Revoking.check(identity, revocations)) != nil
+      && (try? takeovers.checkHello(on: connection, table)) != nil
   }
 
   /// Where a session has its seat.

@@ -199,8 +199,8 @@ extension Question {
         question.isOpen(to: member, core, at: now)
       else { return nil }
       self = question
-    case (.connection, .hello(let params, let identity)):
-      guard kinds.contains(.hello), core.sessions.mayBegin(identity) else { return nil }
+    case (.connection(let connection, _), .hello(let params, let identity)):
+      guard kinds.contains(.hello), core.sessions.mayBegin(identity, on: connection) else { return nil }
       self.init(params, of: identity)
     case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),
       (.operator, _):
@@ -215,8 +215,7 @@ extension Question {
       switch wish {
       case .hello: return true
       case .join(let params):
-        try member.checkJoin(params.room)
-        return core.rooms.mightSeat(member, in: params.room, now)
+        return try core.rooms.mightSeat(member, params, now)
       case .publish(let tracks): return core.rooms.mayPublish(tracks, from: session, at: now.instant)
       case .callStart(let params):
         try member.checkCall()
@@ -225,7 +224,8 @@ extension Question {
         return !calls.isRunning(named: params.clientCallId, by: session.device)
       case .callInvite: try member.checkInvite()
       case .callAccept(let params):
-        _ = try calls.get(CallParams(callId: params.callId), from: session.device, at: now)
+        let call = try calls.get(CallParams(callId: params.callId), from: session.device, at: now)
+        return call.state != .ended
       }
       return true
     } catch {

@@ -31,13 +31,24 @@ enum Doors {
   static func pass(
     _ session: MemberFacts, _ params: RoomJoinParams, into key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
-    guard let room = rooms.table[key] else { return }
+    guard let room = rooms.table[key], try mustKnock(session, at: room) else { return }
+    try knock(session, params, at: key, room, &rooms, &step)
+  }
+
+  /// Whether somebody has to wait in the lobby.
+  /// - Throws: 2007 at a locked door, 1005 for who was sent away.
+  static func mustKnock(_ session: MemberFacts, at room: Room) throws(ErrorObject) -> Bool {
     try room.checkOpen()
-    if session.mayModerate(room.name) || room.moderation.roles[session.user] != nil { return }
+    if session.mayModerate(room.name) || room.moderation.roles[session.user] != nil { return false }
     switch room.moderation.door {
-    case .open: return
+    case .open: return false
     case .locked: throw ErrorObject(.roomLocked)
-    case .lobby: try knock(session, params, at: key, room, &rooms, &step)
+    case .lobby: break
+    }
+    switch room.moderation.lobby.isAdmitted(session.user) {
+    case true?: return false
+    case false?: throw ErrorObject(.forbidden, "You were not let in.") { $0.reason = "denied" }
+    case nil: return true
     }
   }
 
@@ -65,10 +76,6 @@ enum Doors {
     _ session: MemberFacts, _ params: RoomJoinParams, at key: RoomKey, _ room: Room, _ rooms: inout Rooms,
     _ step: inout Step
   ) throws(ErrorObject) {
-    if let isAdmitted = room.moderation.lobby.isAdmitted(session.user) {
-      if isAdmitted { return }
-      throw ErrorObject(.forbidden, "You were not let in.") { $0.reason = "denied" }
-    }
     var lobby = room.moderation.lobby
     let name = params.displayName ?? session.displayName
     let isNews = !lobby.isWaiting(session.user)

@@ -24,6 +24,32 @@ extension Rooms {
     }
   }
 
+  /// Whether it is worth asking whether somebody may take a seat in a room: what a join looks at, without what it changes. Who is there
+  /// already wants none, and who comes to a lobby is asked about before they knock.
+  /// - Throws: what the join would be refused with.
+  package func mightSeat(_ member: MemberFacts, _ params: RoomJoinParams, _ now: Now) throws(ErrorObject) -> Bool {
+    try member.checkJoin(params.room)
+    guard let roomRules = rules.rules(forRoom: params.room, ofStream: member.identity.opensStreamRooms) else {
+      throw ErrorObject(.roomNotFound)
+    }
+    try Doors.checkBan(member, in: params.room, self, now)
+    guard !isDraining else { throw ErrorObject(.draining) }
+    let existing = table[named: params.room]
+    if let existing, let other = table.seat(ofUser: member.user, in: existing) {
+      guard other.member.session != member.session else { return false }
+      try other.checkGivesWay(to: member, params, table)
+      return true
+    }
+    try AddressBanning.check(member, in: params.room, self, now)
+    if let room = existing.flatMap({ table[$0] }) {
+      if try Doors.mustKnock(member, at: room) { return true }
+    } else {
+      try Doors.checkRestored(restored.doors[params.room], member)
+    }
+    try admit(params, member, to: existing, roomRules)
+    return true
+  }
+
   private func reply(_ seat: SeatID, _ step: inout Step) throws(ErrorObject) -> RoomSnapshot {
     guard let snapshot = snapshot(seat, at: step.now.wallMilliseconds) else { throw ErrorObject(.internalError) }
     return snapshot
@@ -91,13 +117,14 @@ extension Rooms {
     let room = key.flatMap { table[$0] }
     let places = room?.rules ?? roomRules
     let isPlayer = session.identity.isPlayer(in: places)
+    let name = session.identity.hasGivenName ? nil : params.displayName
     let wanted = session.mayDecideMedia(of: params.room) ? params.media : nil
     let seats = roomRules.seats(room?.media ?? roomRules.media ?? wanted ?? .video)
     let limit = isPlayer ? places.players ?? 0 : seats
     let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
-    if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
+    if let key { try table.checkName(name ?? session.displayName, in: key, except: nil) }
     guard load.admits(to: key) else { throw ErrorObject(.overloaded) }
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
@@ -120,10 +147,7 @@ extension Rooms {
     _ old: Seat, _ params: RoomJoinParams, _ session: MemberFacts, _ key: RequestKey, _ silence: MediaSilence?,
     _ step: inout Step
   ) throws(ErrorObject) -> SeatID? {
-    // A place beside the seats is no way to one of them.
-    guard params.takeover == true, old.isPlayer == session.isPlayer(in: old.room, table) else {
-      throw ErrorObject(.alreadyJoined)
-    }
+    try old.checkGivesWay(to: session, params, table)
     if !old.member.mayBeReplaced(by: session.identity, token: params.resumeToken) {
       let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
         $0.reason = "resume_token"
@@ -172,5 +196,16 @@ extension Rooms {
     if let door = restored.doors.removeValue(forKey: name) { Doors.adopt(door, key, &seating.table) }
     guard let messages = restored.chats.removeValue(forKey: name) else { return }
     seating.table.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
+  }
+}
+
+extension Seat {
+  /// - Throws: 2004 where one has not said that this one is to give way. A place beside the seats is no way to one of them.
+  fileprivate func checkGivesWay(
+    to session: MemberFacts, _ params: RoomJoinParams, _ table: RoomTable
+  ) throws(ErrorObject) {
+    guard params.takeover == true, isPlayer == session.isPlayer(in: room, table) else {
+      throw ErrorObject(.alreadyJoined)
+    }
   }
 }
