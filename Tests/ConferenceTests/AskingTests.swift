@@ -417,6 +417,20 @@ private struct Asked {
     }
   }
 
+  /// What workers are asked ends a step, and their word may come at once: each hello that goes on has a step of its own.
+  @Test func hellosThatNobodyAnswersGoOnOneByOne() throws {
+    let here = Asked([], allowsUnanswered: true) { $0.resumeGrace = .seconds(60) }
+    Asked.move(here.scene)
+    let clients = try returners(here)
+    #expect(here.scene.questions.count == 2)
+    here.scene.advance(.seconds(5))
+    #expect(here.scene.silenceQuestions == 2 && here.isQuiet)
+    for client in clients {
+      let reply = here.reply(.number(1), client)
+      #expect(reply != nil && reply?.error == nil, "\(client.user)")
+    }
+  }
+
   /// A hello that may go on is one that its connection has said, until it has.
   @Test func aHelloThatWaitsForWorkersIsTheOnlyOne() throws {
     let here = Asked([]) { $0.resumeGrace = .seconds(60) }

@@ -20,6 +20,14 @@ public enum Asker: Hashable, Sendable {
   case hello(ConnectionID)
 }
 
+/// Who goes on with what has waited for the application.
+public enum GoingOn: Hashable, Comparable, Sendable {
+  /// A session.
+  case session(SessionID)
+  /// The hello that came on this connection.
+  case hello(ConnectionID)
+}
+
 /// One input of the core.
 public enum Command: Sendable {
   /// A hello, and whose it is: the front door has made sure of that.
@@ -77,8 +85,8 @@ public enum Command: Sendable {
   case fetched(Ticket, [UserRecord]?)
   /// What the application has said; only the first word on a ticket counts.
   case answered(Ticket, QuestionAnswer)
-  /// The next of what a session has waited with (`Effect.goOn`).
-  case goOn(SessionID)
+  /// The next of what a session has waited with, or a hello (`Effect.goOn`).
+  case goOn(GoingOn)
 
   /// The server is about to stop: tells every session, and takes no new session or join.
   case drain(retryAfterMilliseconds: Int64?)

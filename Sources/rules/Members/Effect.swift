@@ -17,7 +17,7 @@ public enum Effect: Equatable, Sendable {
   /// To those who operate the server.
   case operation(OperationEffect)
   /// To the conference itself: apply `.goOn` when all before it is carried out, before anything else. The last effect of its step.
-  case goOn(SessionID)
+  case goOn(GoingOn)
 }
 
 /// What goes to clients.

@@ -39,10 +39,10 @@ struct Asking: Sendable {
 
   private var queues: [SessionID: [Matter: Queue]] = [:]
   private var hellos: [ConnectionID: Ticket] = [:]
-  /// What has waited and goes on, each in a step of its own, once its session is connected.
-  private var ready: [SessionID: [Ready]] = [:]
+  /// What has waited and goes on, each in a step of its own; what is a session's, once that is connected.
+  private var ready: [GoingOn: [Ready]] = [:]
   /// Those who may go on when this step is over.
-  private var called: Set<SessionID> = []
+  private var called: Set<GoingOn> = []
 
   /// What has waited.
   struct Ready: Sendable {
@@ -81,7 +81,7 @@ struct Asking: Sendable {
     switch who {
     case .session(let key): if queues[key.session]?.count ?? 0 >= Self.most { throw Self.tooMany }
     case .connection(let connection, _):
-      if hellos[connection] != nil {
+      if hellos[connection] != nil || ready[.hello(connection)] != nil {
         throw ErrorObject(.invalidState, "The hello of this connection waits for its answer.")
       }
     case .operator: break
@@ -121,38 +121,46 @@ struct Asking: Sendable {
 
   /// A session is over, and with it all that it waits for.
   mutating func forget(_ session: SessionID) -> [Ticket] {
-    ready[session] = nil
+    ready[.session(session)] = nil
     return queues.removeValue(forKey: session)?.values.map(\.ticket) ?? []
   }
 
   /// These go on, behind all that does already.
-  mutating func hold(_ actions: [Ready], of session: SessionID) {
-    if !actions.isEmpty { ready[session, default: []] += actions }
-    call(session)
+  mutating func hold(_ actions: [Ready], of who: GoingOn) {
+    if !actions.isEmpty { ready[who, default: []] += actions }
+    call(who)
   }
 
   /// How much of a session goes on when it is connected.
-  func readyCount(of session: SessionID) -> Int { ready[session]?.count ?? 0 }
+  func readyCount(of session: SessionID) -> Int { ready[.session(session)]?.count ?? 0 }
 
-  /// What a session has waited with may go on.
-  mutating func call(_ session: SessionID) { if ready[session] != nil { called.insert(session) } }
+  /// Whose hello goes on on a connection; nil: nobody's.
+  func hello(on connection: ConnectionID) -> Identity? {
+    if case .hello(_, let identity)? = ready[.hello(connection)]?.first?.action.wish { identity } else { nil }
+  }
+
+  /// What they have waited with may go on.
+  mutating func call(_ who: GoingOn) { if ready[who] != nil { called.insert(who) } }
 
   /// Those with whom something is to go on behind this step, in order.
-  mutating func takeCalled() -> [SessionID] {
+  mutating func takeCalled() -> [GoingOn] {
     if called.isEmpty { return [] }
     defer { called = [] }
     return called.filter { ready[$0] != nil }.sorted()
   }
 
   /// What goes on next.
-  mutating func popReady(of session: SessionID) -> Ready? {
-    guard let next = ready[session]?.removeFirst() else { return nil }
-    if ready[session]?.isEmpty == true { ready[session] = nil }
+  mutating func popReady(of who: GoingOn) -> Ready? {
+    guard let next = ready[who]?.removeFirst() else { return nil }
+    if ready[who]?.isEmpty == true { ready[who] = nil }
     return next
   }
 
   /// A connection is over, and with it its hello.
-  mutating func forget(_ connection: ConnectionID) -> Ticket? { hellos.removeValue(forKey: connection) }
+  mutating func forget(_ connection: ConnectionID) -> Ticket? {
+    ready[.hello(connection)] = nil
+    return hellos.removeValue(forKey: connection)
+  }
 }
 
 extension Question.Kind {
@@ -252,9 +260,11 @@ extension ConferenceCore {
       } else {
         next.insert(Asking.Ready(action: action, isAnswered: true), at: 0)
       }
-      asking.hold(next, of: key.session)
+      asking.hold(next, of: .session(key.session))
     case (.connection(let connection, let id), .hello(_, let identity)):
-      guard let refusal else { return perform(action, nil, &step) }
+      guard let refusal else {
+        return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: .hello(connection))
+      }
       let fields = [("user", identity.user), ("code", refusal.code.name)]
       step.send(
         .sessions(.refusalLine("hello_refused", fields.map { .init(name: $0.0, value: $0.1) }, identity)))
@@ -268,11 +278,18 @@ extension ConferenceCore {
   /// Whether a session has a socket.
   func isConnected(_ session: SessionID) -> Bool { sessions.isConnected(session) }
 
-  /// What has waited goes on, one in a step: SDP negotiation is the end of a step, and may follow from each. Who is not connected takes no
-  /// seat: it goes on when they are back.
-  mutating func goOn(_ id: SessionID, _ step: inout Step) {
-    guard isConnected(id), let next = asking.popReady(of: id) else { return }
-    asking.call(id)
+  /// Who is not connected takes no seat: what they have waited with goes on when they are back.
+  func mayGoOn(_ who: GoingOn) -> Bool {
+    switch who {
+    case .session(let id): isConnected(id)
+    case .hello: true
+    }
+  }
+
+  /// What has waited goes on, one in a step: SDP negotiation and what workers are asked end a step, and may follow from each.
+  mutating func goOn(_ who: GoingOn, _ step: inout Step) {
+    guard mayGoOn(who), let next = asking.popReady(of: who) else { return }
+    asking.call(who)
     if next.isAnswered { perform(next.action, nil, &step) } else { proceed(next.action, &step) }
   }
 

@@ -27,7 +27,7 @@ extension ConferenceCore {
     case .known(let action): charge(action, &step)
     case .charged(let action): proceed(action, &step)
     case .heard(let action, let silence): heard(action, silence, &step)
-    case .back(let session): asking.call(session)
+    case .back(let session): asking.call(.session(session))
     case .over(let session): for ticket in asking.forget(session) { _ = storing.tickets.settle(ticket) }
     case .closed(let connection): if let ticket = asking.forget(connection) { _ = storing.tickets.settle(ticket) }
     case .replyAgain(let origin, let seat, let key, let connection):
@@ -67,7 +67,7 @@ extension ConferenceCore {
   private mutating func heard(_ action: Action, _ silence: MediaSilence, _ step: inout Step) {
     if case .session(let key) = action.who, !isConnected(key.session) {
       guard asking.readyCount(of: key.session) < Asking.most else { return step.refuse(action, Asking.tooMany) }
-      return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: key.session)
+      return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: .session(key.session))
     }
     perform(action, silence, &step)
   }

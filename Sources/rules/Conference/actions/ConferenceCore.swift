@@ -82,7 +82,7 @@ public struct ConferenceCore: Sendable {
     case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &step)
     case .fetched(let ticket, let records): storing.fetched(ticket, records, &step)
     case .answered(let ticket, let answer): answered(ticket, answer, &step)
-    case .goOn(let session): goOn(session, &step)
+    case .goOn(let who): goOn(who, &step)
     case .drain(let retryAfter):
       rooms.apply(.drain, &step)
       sessions.apply(.drain(retryAfter: retryAfter), &step)
@@ -111,7 +111,7 @@ public struct ConferenceCore: Sendable {
 
   private mutating func finish(_ step: consuming Step) -> [Effect] {
     deliver(&step)
-    for session in asking.takeCalled() where isConnected(session) { step.add(.goOn(session)) }
+    for who in asking.takeCalled() where mayGoOn(who) { step.add(.goOn(who)) }
     numbers = step.numbers
     return step.end()
   }

@@ -50,7 +50,8 @@ extension Command {
     case .subscription(let id, _): core.rooms.subject(of: id)
     case .trackLayers(let id, _): core.rooms.subject(of: id)
     case .answered(let ticket, _): core.subject(of: ticket)
-    case .goOn(let session): core.sessions.subject(of: session)
+    case .goOn(.session(let session)): core.sessions.subject(of: session)
+    case .goOn(.hello(let connection)): core.asking.hello(on: connection).map { LineSubject($0) }
     case .mediaLoad, .activeSpeakers, .quality, .stored, .fetched, .drain: nil
     }
   }
