@@ -142,6 +142,39 @@ def test_loudspeakers_are_chosen(person, room, server):
     eventually("all is over", lambda: page.evaluate(sinks) == [])
 
 
+@pytest.mark.parametrize("way", ["room.leave", "call.hangup", "nothing"])
+def test_who_closes_keeps_no_connection(way, person, room, server):
+    """Also where they have just said that they leave: what stays for the server to hear it ends with the socket."""
+    page = program(person("Anna"), server)
+    ms = page.evaluate(
+        """async ([name, way]) => {
+          const made = [];
+          const Plain = globalThis.RTCPeerConnection;
+          globalThis.RTCPeerConnection = class extends Plain {
+            constructor(...all) {
+              super(...all);
+              made.push(this);
+            }
+          };
+          const { RoostClient, rtcUrl } = await import("/roost.js");
+          const [anna, ben] = ["anna", "ben"].map((user) => new RoostClient(rtcUrl(), { user: `${name}-${user}` }));
+          await Promise.all([anna.connect(), ben.connect()]);
+          const room = way === "call.hangup" ? null : await anna.join(name);
+          const call = way === "call.hangup" ? (await anna.startCall([ben.user])).call : null;
+          if (way === "room.leave") room.leave();
+          const ends = call?.hangup().catch(() => {});
+          const since = performance.now();
+          anna.close();
+          while (made.some(({ signalingState }) => signalingState !== "closed")) await new Promise((resolve) => setTimeout(resolve, 5));
+          await ends;
+          ben.close();
+          return made.length ? performance.now() - since : null;
+        }""",
+        [room, way],
+    )
+    assert ms is not None and ms < 1000
+
+
 @pytest.fixture
 def strict(crowd):
     """A Chromium that holds sound back until its page is touched, as people have it."""

@@ -305,12 +305,29 @@ export class Room extends EventTarget {
 
   /**
    * Closes while `request` tells the server that one leaves. The connections stay until that is heard: one that closes before looks lost.
-   * Where the socket is closed behind the request, that is not known.
    */
   _closeAfter(request) {
-    const late = delay(LEAVING_MS);
-    this._close(null, this.#client.state === "open" ? Promise.race([request.catch(() => late), late]) : null);
+    this._close(null, this.#client.state === "open" ? this.#untilHeard(request) : null);
     return request;
+  }
+
+  /**
+   * Until the server has answered, or for a while where it refuses or says nothing. No answer comes to a client that is closed: when its
+   * socket is, the server has read all that was sent.
+   */
+  #untilHeard(request) {
+    const client = this.#client;
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(late);
+        client.removeEventListener("state", look);
+        resolve();
+      };
+      const look = () => client.state === "closed" && client.session._gone.then(end);
+      const late = setTimeout(end, LEAVING_MS);
+      client.addEventListener("state", look);
+      request.then(end, () => {});
+    });
   }
 
   /** `left`: until then the connections stay, and are silent. */

@@ -33,6 +33,8 @@ export class Session extends EventTarget {
   #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #pinged = 0; #pings = 0;
   #watch = null; #wake = null; #resumable = false; #clock = 0; #rival = null; #doubt = null; #hurries = false;
   #tokens = null; #allowed = "";
+  /** Of a session that is closed: when its socket is, too. */
+  _gone = Promise.resolve();
   #online = () => this.check();
 
   /**
@@ -351,6 +353,7 @@ export class Session extends EventTarget {
     globalThis.removeEventListener?.("online", this.#online);
     const socket = this.#socket;
     this.#socket = null;
+    if (socket) this._gone = new Promise((resolve) => socket.addEventListener("close", resolve, { once: true }));
     this.#rival?.close();
     this.#setState("closed", error);
     this.#failPending(error ?? new RoostError(-3));
