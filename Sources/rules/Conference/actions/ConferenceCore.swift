@@ -1,10 +1,11 @@
 // The one serial owner of sessions, rooms, seats, tracks, subscriptions, chat and calls. Pure: commands and time come in,
 // effects go out, and every command is one step that nothing can come between.
 //
-//                        ┌─▶ Publishing · Subscribing · Storing ─┐
-//   command ──▶ ConferenceCore ──▶ Switchboard (calls)           ├─▶ Sessions · Rooms
-//   time    ──▶ poll     └─▶ joining, leaving, sessions ─────────┘
-//                            all of them add to one Step ──▶ effects
+//   command ──▶ apply ─┐                    ┌─▶ Sessions ───────────┐
+//                      ├─▶ ConferenceCore ──┼─▶ Rooms ──────────────┼─▶ one Step ──▶ effects
+//   time ─────▶ poll ──┘   Asking, Storing  └─▶ Switchboard (calls) ┘      │
+//                                ▲                                         │
+//                                └──── messages, until none is left ───────┘
 
 import Basics
 import Calls
