@@ -42,7 +42,7 @@ struct Asking: Sendable {
   /// What has waited and goes on, each in a step of its own; what is a session's, once that is connected.
   private var ready: [GoingOn: [Ready]] = [:]
   /// Those who may go on when this step is over.
-  private var called: Set<GoingOn> = []
+  private var released: Set<GoingOn> = []
 
   /// What has waited.
   struct Ready: Sendable {
@@ -93,7 +93,7 @@ struct Asking: Sendable {
   }
 
   /// An action is asked about.
-  mutating func begin(_ ticket: Ticket, _ kind: Question.Kind, _ action: Action) {
+  mutating func add(_ ticket: Ticket, _ kind: Question.Kind, _ action: Action) {
     switch action.who {
     case .session(let key):
       guard let matter = action.wish.matter else { return }
@@ -126,9 +126,9 @@ struct Asking: Sendable {
   }
 
   /// These go on, behind all that does already.
-  mutating func hold(_ actions: [Ready], of who: GoingOn) {
+  mutating func makeReady(_ actions: [Ready], of who: GoingOn) {
     if !actions.isEmpty { ready[who, default: []] += actions }
-    call(who)
+    release(who)
   }
 
   /// How much of a session goes on when it is connected.
@@ -140,13 +140,13 @@ struct Asking: Sendable {
   }
 
   /// What they have waited with may go on.
-  mutating func call(_ who: GoingOn) { if ready[who] != nil { called.insert(who) } }
+  mutating func release(_ who: GoingOn) { if ready[who] != nil { released.insert(who) } }
 
   /// Those with whom something is to go on behind this step, in order.
-  mutating func takeCalled() -> [GoingOn] {
-    if called.isEmpty { return [] }
-    defer { called = [] }
-    return called.filter { ready[$0] != nil }.sorted()
+  mutating func takeReleased() -> [GoingOn] {
+    if released.isEmpty { return [] }
+    defer { released = [] }
+    return released.filter { ready[$0] != nil }.sorted()
   }
 
   /// What goes on next.
@@ -260,10 +260,10 @@ extension ConferenceCore {
       } else {
         next.insert(Asking.Ready(action: action, isAnswered: true), at: 0)
       }
-      asking.hold(next, of: .session(key.session))
+      asking.makeReady(next, of: .session(key.session))
     case (.connection(let connection, let id), .hello(_, let identity)):
       guard let refusal else {
-        return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: .hello(connection))
+        return asking.makeReady([Asking.Ready(action: action, isAnswered: true)], of: .hello(connection))
       }
       let fields = [("user", identity.user), ("code", refusal.code.name)]
       step.send(
@@ -289,12 +289,12 @@ extension ConferenceCore {
   /// What has waited goes on, one in a step: SDP negotiation and what workers are asked end a step, and may follow from each.
   mutating func goOn(_ who: GoingOn, _ step: inout Step) {
     guard mayGoOn(who), let next = asking.popReady(of: who) else { return }
-    asking.call(who)
-    if next.isAnswered { perform(next.action, nil, &step) } else { proceed(next.action, &step) }
+    asking.release(who)
+    if next.isAnswered { perform(next.action, nil, &step) } else { askOrPerform(next.action, &step) }
   }
 
   /// Waits behind what is about the same, or for the application; else it is performed at once.
-  mutating func proceed(_ action: Action, _ step: inout Step) {
+  mutating func askOrPerform(_ action: Action, _ step: inout Step) {
     guard !rules.questions.kinds.isEmpty else { return perform(action, nil, &step) }
     do throws(ErrorObject) {
       if case .session(let key) = action.who, let matter = action.wish.matter,
@@ -305,7 +305,7 @@ extension ConferenceCore {
       guard let question = Question(about: action, self, at: step.now) else { return perform(action, nil, &step) }
       try asking.check(action.who)
       let ticket = storing.tickets.make(for: .action(action, question.kind), rules.questions.patience, &step)
-      asking.begin(ticket, question.kind, action)
+      asking.add(ticket, question.kind, action)
       step.add(.ask(ticket, question))
     } catch {
       step.refuse(action, error)

@@ -25,9 +25,9 @@ extension ConferenceCore {
   mutating func carryOn(_ message: ActionMessage, _ step: inout Step) {
     switch message {
     case .known(let action): charge(action, &step)
-    case .charged(let action): proceed(action, &step)
+    case .charged(let action): askOrPerform(action, &step)
     case .heard(let action, let silence): heard(action, silence, &step)
-    case .back(let session): asking.call(.session(session))
+    case .back(let session): asking.release(.session(session))
     case .over(let session): for ticket in asking.forget(session) { _ = storing.tickets.settle(ticket) }
     case .closed(let connection): if let ticket = asking.forget(connection) { _ = storing.tickets.settle(ticket) }
     case .replyAgain(let origin, let seat, let key, let connection):
@@ -49,7 +49,7 @@ extension ConferenceCore {
     if case .session(let key) = action.who, let rate = rate(of: action.wish, key.session) {
       step.send(.sessions(.charge(key, rate, then: action)))
     } else {
-      proceed(action, &step)
+      askOrPerform(action, &step)
     }
   }
 
@@ -67,7 +67,7 @@ extension ConferenceCore {
   private mutating func heard(_ action: Action, _ silence: MediaSilence, _ step: inout Step) {
     if case .session(let key) = action.who, !isConnected(key.session) {
       guard asking.readyCount(of: key.session) < Asking.most else { return step.refuse(action, Asking.tooMany) }
-      return asking.hold([Asking.Ready(action: action, isAnswered: true)], of: .session(key.session))
+      return asking.makeReady([Asking.Ready(action: action, isAnswered: true)], of: .session(key.session))
     }
     perform(action, silence, &step)
   }
