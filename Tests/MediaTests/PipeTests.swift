@@ -173,8 +173,8 @@ struct PipeTests {
   @Test func messagesThatWaitAreBounded() {
     var pipe = Pipe(key: PipeKey(1))
     for number in 0..<2_000 {
-      pipe.say(.missing(ProducerKey(1), layer: 0, [UInt16(number)]))
-      pipe.say(.keyframe(ProducerKey(UInt64(number % 3)), layer: 0))
+      pipe.say(.missing(ProducerKey(1), place: 0, [UInt16(number)]))
+      pipe.say(.keyframe(ProducerKey(UInt64(number % 3)), place: 0))
       pipe.say(.layers(ProducerKey(UInt64(number % 5)), wanted: UInt8(number % 7)))
     }
     var crossing = MessageList()

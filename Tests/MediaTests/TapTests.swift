@@ -68,9 +68,9 @@ struct TapTests {
     for (facts, rtp) in recorder.packets {
       let said = try #require(Said(rtp))
       #expect(facts.tap == TapKey(7) && facts.lost == 0 && media.contains(said.ssrc))
-      #expect(call.layers(video)[facts.encoding].ssrc == said.ssrc)
+      #expect(call.layers(video)[facts.place].ssrc == said.ssrc)
       #expect(said.sequence == UInt16(truncatingIfNeeded: facts.number))
-      numbers[facts.encoding, default: []].append(facts.number)
+      numbers[facts.place, default: []].append(facts.number)
       let original = try #require(sent[Array(rtp[8..<12] + rtp[2..<4])])
       if facts.way == .plain { #expect(rtp == original) } else { #expect(Said(original) == said) }
     }

@@ -40,7 +40,7 @@ extension Call {
     if worker.directory.rooms.count != worker.tracks.rooms.count || perRoom.count != worker.tracks.rooms.count {
       broken.append("rooms without anybody")
     }
-    for (room, count) in perRoom where worker.tracks.rooms[room].transports != count {
+    for (room, count) in perRoom where worker.tracks.rooms[room].holders != count {
       broken.append("a room counts wrong")
     }
     return broken

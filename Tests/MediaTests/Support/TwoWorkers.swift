@@ -98,24 +98,24 @@ final class TwoWorkers {
 
   // MARK: what crossed
 
-  /// Packets that crossed for the first time, by their layer.
-  var layers: [Int: Int] { packets.reduce(into: [:]) { if !$1.isRepeat { $0[$1.layer, default: 0] += 1 } } }
+  /// Packets that crossed for the first time, by their layer's place.
+  var layers: [Int: Int] { packets.reduce(into: [:]) { if !$1.isRepeat { $0[$1.place, default: 0] += 1 } } }
 
   var repeats: Int { packets.count { $0.isRepeat } }
 
   /// Packets that crossed more than once without being asked for.
   var copies: Int {
-    struct Name: Hashable { let track: ProducerKey, layer: Int, stream: UInt32, number: Int64 }
+    struct Name: Hashable { let track: ProducerKey, place: Int, stream: UInt32, number: Int64 }
     let first = packets.filter { !$0.isRepeat }
-    let names = first.map { Name(track: $0.track, layer: $0.layer, stream: $0.stream, number: $0.packet.sequence) }
+    let names = first.map { Name(track: $0.track, place: $0.place, stream: $0.stream, number: $0.packet.sequence) }
     return first.count - Set(names).count
   }
 
   /// How often packets were asked for.
   var asked: Int { messages.count { if case .missing = $0.message { true } else { false } } }
 
-  /// When keyframes of a layer were asked for.
-  func keyframes(of layer: Int) -> [Instant] {
-    messages.filter { if case .keyframe(_, layer) = $0.message { true } else { false } }.map(\.at)
+  /// When keyframes of the layer at a place were asked for.
+  func keyframes(of place: Int) -> [Instant] {
+    messages.filter { if case .keyframe(_, place) = $0.message { true } else { false } }.map(\.at)
   }
 }

@@ -108,7 +108,7 @@ public struct Encoding: ~Copyable {
     mutating get { unwrapper.newest.map { $0 + base + inserted.count } ?? -1 }
   }
 
-  /// The same for who only borrows it, which copies: not for each packet.
+  /// The same number, for callers that only borrow the encoding. The compiler copies the encoding for it, so do not use it for each packet.
   var newestNumber: Int64 { unwrapper.newest.map { $0 + base + inserted.count } ?? -1 }
 
   /// Whether a packet with this media SSRC may go on for this encoding: where its own has been silent for so long.

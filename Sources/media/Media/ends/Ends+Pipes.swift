@@ -47,7 +47,7 @@ extension Ends {
       pipes[layer.pipe].say(
         .report(
           PipedReport(
-            track: layer.track, layer: layer.place, stream: layer.stream, ntp: report.ntp, rtp: report.rtp,
+            track: layer.track, place: layer.place, stream: layer.stream, ntp: report.ntp, rtp: report.rtp,
             arrival: report.arrival)))
     }
   }
@@ -76,10 +76,10 @@ extension Ends {
   ) -> (keyframes: UInt64, packets: UInt64) {
     guard pipes.contains(pipe) else { return (0, 0) }
     let wantsKeyframe = encoding.keyframes.poll(at: now)
-    if wantsKeyframe { pipes[pipe].say(.keyframe(layer.track, layer: layer.place)) }
+    if wantsKeyframe { pipes[pipe].say(.keyframe(layer.track, place: layer.place)) }
     var numbers: [UInt16] = []
     encoding.nacks.due(at: now, into: &numbers)
-    if !numbers.isEmpty { pipes[pipe].say(.missing(layer.track, layer: layer.place, numbers)) }
+    if !numbers.isEmpty { pipes[pipe].say(.missing(layer.track, place: layer.place, numbers)) }
     return (wantsKeyframe ? 1 : 0, UInt64(numbers.count))
   }
 

@@ -67,7 +67,7 @@ extension Ends {
     let place = tracks.producers[delivery.producer].declaredPlace(of: delivery.encoding)
     for index in tracks.encodings[delivery.encoding].taps.indices {
       let id = tracks.encodings[delivery.encoding].taps[index]
-      if taps.contains(id) && !taps[id].keep(packet, encoding: place, at: turn.now) { turn.drop(.backlogFull) }
+      if taps.contains(id) && !taps[id].keep(packet, place: place, at: turn.now) { turn.drop(.backlogFull) }
     }
     return true
   }

@@ -24,8 +24,8 @@ public struct PipeKey: Hashable, Sendable {
 public struct PipedPacket: Sendable {
   /// Whose it is. A mirror has the key of what it mirrors.
   public let track: ProducerKey
-  /// Its layer, by its place in SDP.
-  public let layer: Int
+  /// Which layer it is of, by its place in SDP.
+  public let place: Int
   /// Which stream of this layer over this pipe: another one begins with numbers and a clock of its own.
   public let stream: UInt32
   /// Whether it was asked for.
@@ -36,7 +36,7 @@ public struct PipedPacket: Sendable {
   public let descriptorLength: Int
 
   init(_ piped: PipedLayer, isRepeat: Bool, packet: StoredPacket, descriptorLength: Int) {
-    (track, layer, stream) = (piped.track, piped.place, piped.stream)
+    (track, place, stream) = (piped.track, piped.place, piped.stream)
     (self.isRepeat, self.packet, self.descriptorLength) = (isRepeat, packet, descriptorLength)
   }
 }
@@ -45,25 +45,25 @@ public struct PipedPacket: Sendable {
 public enum PipeMessage: Sendable, Hashable {
   /// To the source: these layers of a track are wanted, by the bits of their places in SDP; all others are not.
   case layers(ProducerKey, wanted: UInt8)
-  /// To the source: a keyframe of a layer is wanted.
-  case keyframe(ProducerKey, layer: Int)
-  /// To the source: packets of a layer are missing that have these numbers.
-  case missing(ProducerKey, layer: Int, [UInt16])
+  /// To the source: a keyframe of the layer at this place is wanted.
+  case keyframe(ProducerKey, place: Int)
+  /// To the source: packets of the layer at this place are missing that have these numbers.
+  case missing(ProducerKey, place: Int, [UInt16])
   /// To the mirror: what the publisher says of its clock.
   case report(PipedReport)
 }
 
 /// A publisher's sender report (RFC 3550 §6.4.1) about a layer.
 public struct PipedReport: Sendable, Hashable {
-  /// Which track, layer and stream.
-  public let track: ProducerKey, layer: Int, stream: UInt32
+  /// Which track, which of its layers by its place in SDP, and which stream of that.
+  public let track: ProducerKey, place: Int, stream: UInt32
   /// NTP time, 32.32 fixed point, and the RTP time stamp then, as those of packets that cross.
   public let ntp: UInt64, rtp: UInt32
   /// When it came in, on the clock that all workers have.
   public let arrival: Instant
 
   /// Whether both are about one layer.
-  fileprivate func isAbout(_ other: PipedReport) -> Bool { track == other.track && layer == other.layer }
+  fileprivate func isAbout(_ other: PipedReport) -> Bool { track == other.track && place == other.place }
 }
 
 /// Where what crosses a pipe goes: a ring of another thread, or the other worker at once.

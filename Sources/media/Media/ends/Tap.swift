@@ -25,8 +25,8 @@ public struct TappedPacket: Sendable, Equatable {
   public let tap: TapKey
   /// When it came, on the worker's clock; of one that was restored, when the packet came that held it.
   public let arrival: Instant
-  /// Its layer, by its place in SDP.
-  public let encoding: Int
+  /// Which layer it is of, by its place in SDP.
+  public let place: Int
   /// Its number, unwrapped: no two of a layer have the same, and a stream that takes another's place goes on behind it.
   public let number: Int64
   /// How it got here.
@@ -91,9 +91,9 @@ struct Tap: ~Copyable {
   }
 
   /// Keeps a packet of the layer with this place in SDP; false where there is no room.
-  mutating func keep(_ packet: Copied, encoding: Int, at now: Instant) -> Bool {
+  mutating func keep(_ packet: Copied, place: Int, at now: Instant) -> Bool {
     let facts = TappedPacket(
-      tap: key, arrival: now, encoding: encoding, number: packet.number, way: packet.way, lost: lost)
+      tap: key, arrival: now, place: place, number: packet.number, way: packet.way, lost: lost)
     let body = UnsafeRawBufferPointer(packet.body)
     let isKept: Bool
     if let original = packet.original {

@@ -125,7 +125,7 @@ extension Forwarder {
     // What is paused at the publisher is asked for as soon as there is room for it.
     let isMore = new.layer > consumers[id].ceiling.layer || consumers[id].isHeld
     consumers[id].ceiling = isLimited ? new : .top
-    if isMore { askPublisher(consumers[id].producer, &tracks, &turn) }
+    if isMore { askForLayers(of: consumers[id].producer, &tracks, &turn) }
     if aim(id, tracks) { requestKeyframe(for: id, tracks, &turn) }
     if consumers[id].consumer.limit != new.limit { consumers[id].consumer.limit = new.limit }
     if isLimited && new < sent && consumers[id].consumer.target == new.layer {

@@ -71,8 +71,9 @@ extension Forwarder {
     return aimed
   }
 
-  /// A receiver can be sent more of a track than before. Its publisher is asked at once for layers that it has paused.
-  func askPublisher(_ id: ProducerID?, _ tracks: inout Tracks, _ turn: inout Turn) {
+  /// A receiver can be sent more of a track than before. Whoever sends the track is asked at once for layers that are needed now and do not
+  /// come: its publisher for those that it has paused, and the other end of a pipe for those that do not cross.
+  func askForLayers(of id: ProducerID?, _ tracks: inout Tracks, _ turn: inout Turn) {
     guard let id, tracks.producers[id].asked?.isWaiting == true else { return }
     noteNeeds(of: id, &tracks, &turn)
   }

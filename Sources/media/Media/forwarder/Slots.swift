@@ -20,8 +20,8 @@ typealias Consumers = SlotMap<ConsumerSlot>
 /// A room as far as a worker knows it.
 struct RoomSlot: ~Copyable {
   let key: RoomKey
-  /// Those of its people, and tracks of it that come over pipes.
-  var transports = 0
+  /// What keeps it: transports of its people, and tracks of it that come over pipes.
+  var holders = 0
   /// Published tracks.
   var producers = 0
   /// Those of them that are sound.
@@ -120,7 +120,7 @@ struct EncodingSlot: ~Copyable {
   var scheduled = Instant.distantFuture
   /// What the worst listener lost in the last seconds.
   var listenerLoss = LossMedian()
-  /// Who is given its packets as they come, and which pipes want them.
+  /// Taps that get a copy of each packet, and pipes that carry this layer.
   var taps: [TapID] = []
   var pipes: [PipedLayer] = []
 

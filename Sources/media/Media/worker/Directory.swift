@@ -28,16 +28,16 @@ struct Directory {
 
   /// A transport of a room has ended, or a mirror: the last one takes the room along.
   mutating func leave(_ id: RoomID, _ slots: inout SlotMap<RoomSlot>) {
-    slots[id].transports -= 1
-    guard slots[id].transports == 0 else { return }
+    slots[id].holders -= 1
+    guard slots[id].holders == 0 else { return }
     rooms[slots[id].key] = nil
     _ = slots.remove(id)
   }
 
-  /// A layer of a track, by its place in SDP.
-  func encoding(_ layer: Int, of track: ProducerKey, _ tracks: borrowing Tracks) -> EncodingID? {
-    guard let id = producers[track], tracks.producers[id].declared.indices.contains(layer) else { return nil }
-    return tracks.producers[id].declared[layer]
+  /// The layer of a track that has this place in SDP.
+  func encoding(at place: Int, of track: ProducerKey, _ tracks: borrowing Tracks) -> EncodingID? {
+    guard let id = producers[track], tracks.producers[id].declared.indices.contains(place) else { return nil }
+    return tracks.producers[id].declared[place]
   }
 
   func transport(fragment key: UfragKey) -> TransportID? { fragments[key] }

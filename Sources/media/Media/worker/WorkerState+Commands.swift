@@ -34,7 +34,7 @@ extension WorkerState {
     case .setLayer(let key, let layer):
       guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
       if forwarder.setLayer(id, layer, tracks) { askIfReachable(for: id) }
-      forwarder.askPublisher(forwarder.consumers[id].producer, &tracks, &turn)
+      forwarder.askForLayers(of: forwarder.consumers[id].producer, &tracks, &turn)
     case .setPriority(let key, let priority):
       done = forwarder.setPriority(of: directory.consumers[key], priority)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
@@ -82,7 +82,7 @@ extension WorkerState {
     let roomID = directory.rooms[room] ?? tracks.rooms.insert(RoomSlot(key: room))
     directory.rooms[room] = roomID
     tracks.rooms[roomID].loudest.most = loudest
-    tracks.rooms[roomID].transports += 1
+    tracks.rooms[roomID].holders += 1
     let id = ends.transports.insert(
       Transport(
         key: key, room: roomID, credentials: credentials, settings: settings,

@@ -21,7 +21,7 @@ extension WorkerState {
       key, parameters, publisher: publisher, from: .pipe(pipe, publisher: publisher.key), room: room
     ).producer
     directory.producers[key] = id
-    tracks.rooms[room].transports += 1
+    tracks.rooms[room].holders += 1
     tracks.producers[id].asked = PublisherLayers(mirrored: parameters.encodings.count, at: turn.now)
     tracks.producers[id].layersScheduled = true
     turn.look(at: .layers(id), from: turn.now)
@@ -33,11 +33,11 @@ extension WorkerState {
     begin(at: now)
     guard let pipe = directory.pipes[key], let producer = directory.producers[piped.track],
       case .pipe(pipe, _) = tracks.producers[producer].source,
-      tracks.producers[producer].declared.indices.contains(piped.layer),
+      tracks.producers[producer].declared.indices.contains(piped.place),
       (0...PacketCache.longestPayload).contains(bytes.count - piped.descriptorLength), piped.descriptorLength >= 0
     else { return turn.drop(.unknownStream) }
     guard bytes.count - piped.descriptorLength == Int(piped.packet.length) else { return turn.drop(.malformed) }
-    let encoding = tracks.producers[producer].declared[piped.layer]
+    let encoding = tracks.producers[producer].declared[piped.place]
     let kind = tracks.producers[producer].kind
     if tracks.encodings[encoding].encoding.follow(ssrc: piped.stream) {
       tracks.encodings[encoding].mutedUntil = .min
@@ -65,14 +65,14 @@ extension WorkerState {
       // A mirror is no source: there are no loops.
       guard let id = directory.producers[track], !tracks.producers[id].isMirror else { return }
       ends.pipe(wanted, of: track, tracks.producers[id].declared, to: pipe, &tracks.encodings)
-      forwarder.askPublisher(id, &tracks, &turn)
-    case .keyframe(let track, let layer):
-      guard let id = directory.encoding(layer, of: track, tracks),
+      forwarder.askForLayers(of: id, &tracks, &turn)
+    case .keyframe(let track, let place):
+      guard let id = directory.encoding(at: place, of: track, tracks),
         !tracks.producers[tracks.encodings[id].producer].isMuted
       else { return }
       turn.want(keyframeOf: id)
-    case .missing(let track, let layer, let numbers):
-      guard let id = directory.encoding(layer, of: track, tracks),
+    case .missing(let track, let place, let numbers):
+      guard let id = directory.encoding(at: place, of: track, tracks),
         !tracks.producers[tracks.encodings[id].producer].isMuted
       else { return }
       let newest = tracks.encodings[id].encoding.newest
@@ -81,7 +81,7 @@ extension WorkerState {
         ends.copy(newest - distance, of: id, repeatFor: pipe, &tracks.encodings, &turn)
       }
     case .report(let report):
-      guard let id = directory.encoding(report.layer, of: report.track, tracks),
+      guard let id = directory.encoding(at: report.place, of: report.track, tracks),
         report.stream == tracks.encodings[id].encoding.ssrc,
         case .pipe(pipe, let publisher) = tracks.encodings[id].source
       else { return }

@@ -124,10 +124,11 @@ extension WorkerState {
     }
   }
 
-  // MARK: out, to publishers
+  // MARK: out, to who sends tracks
 
-  /// Asks a publisher for what is missing of an encoding, and for a keyframe where one is wanted.
-  mutating func askPublisher(of id: EncodingID, at now: Instant) {
+  /// Asks the source of an encoding, a publisher or the other end of a pipe, for what is missing of it, and for a keyframe where one is
+  /// wanted.
+  mutating func askSource(of id: EncodingID, at now: Instant) {
     switch tracks.encodings[id].source {
     case .transport(let transport):
       if tracks.encodings[id].encoding.keyframes.poll(at: now), let ssrc = tracks.encodings[id].encoding.ssrc {

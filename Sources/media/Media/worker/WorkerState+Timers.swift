@@ -66,7 +66,7 @@ extension WorkerState {
     switch due {
     case .encoding(let id):
       guard tracks.isDue(id, at: now) else { return }
-      askPublisher(of: id, at: now)
+      askSource(of: id, at: now)
       tracks.schedule(encoding: id, &turn)
     case .layers(let id):
       for consumer in forwarder.pollLayers(id, &tracks, &turn)
