@@ -16,26 +16,11 @@ private struct MessageList: PipeSink {
 }
 
 struct PipeTests {
-  /// Anna publishes at one worker, and three watch at the other.
-  private func scene(
-    _ room: TwoWorkers, codec: CodecProfile = .vp8, layers: [Int] = [2], wishes: [Int?] = [nil, nil, nil]
-  ) throws -> (anna: VirtualPeer, video: ProducerKey, watching: [ConsumerKey]) {
-    let anna = try room.near.join("anna")
-    let people = try ["bert", "carl", "dora"].map { try room.far.join($0) }
-    let video = room.near.publish(anna, .video, codec: codec, layers: layers)
-    room.mirror(video, .video, publisher: anna)
-    let watching = zip(people, wishes).map { room.far.subscribe($0, to: video, layer: $1) }
-    return (anna, video, watching)
-  }
-
-  private func frames(_ room: TwoWorkers, _ consumer: ConsumerKey) -> Int {
-    room.far.stream(consumer)?.frames.count ?? 0
-  }
-
   @Test(arguments: [CodecProfile.vp8, .h264ConstrainedBaseline, .av1])
   func threeWatchAndOneCopyCrosses(codec: CodecProfile) throws {
     let room = try TwoWorkers()
-    let (anna, video, watching) = try scene(room, codec: codec)
+    defer { room.end() }
+    let (anna, video, watching) = try room.scene(codec: codec)
     let sound = room.near.publish(anna, .audio)
     room.mirror(sound, .audio, publisher: anna)
     let heard = room.far.subscribe(room.far.peers[0], to: sound)
@@ -58,7 +43,8 @@ struct PipeTests {
 
   @Test func layersThatNobodyWantsDoNotCross() throws {
     let room = try TwoWorkers()
-    let (_, video, watching) = try scene(room, layers: [1, 2, 4], wishes: [nil, 2, 0])
+    defer { room.end() }
+    let (_, video, watching) = try room.scene(layers: [1, 2, 4], wishes: [nil, 2, 0])
     room.run(.seconds(4))
     #expect(room.layers[0, default: 0] > 100 && room.layers[1] == nil && room.layers[2, default: 0] > 400)
     #expect(room.copies == 0)
@@ -103,7 +89,8 @@ struct PipeTests {
 
   @Test func wishesForKeyframesAreMerged() throws {
     let room = try TwoWorkers()
-    let (anna, _, watching) = try scene(room)
+    defer { room.end() }
+    let (anna, _, watching) = try room.scene()
     room.run(.seconds(2))
     room.forget()
     let before = anna.tracks[0].layers[0].requests
@@ -114,7 +101,8 @@ struct PipeTests {
     for consumer in watching { #expect(room.far.stream(consumer)?.problems == []) }
     // The control: without merging each wish crosses.
     let control = try TwoWorkers()
-    let others = try scene(control).watching
+    defer { control.end() }
+    let others = try control.scene().watching
     control.run(.seconds(2))
     control.forget()
     control.forgetsRequests = true
@@ -126,7 +114,8 @@ struct PipeTests {
 
   @Test(arguments: Hop.allCases) func eachHopRepairsWhatItHasLost(hop: Hop) throws {
     let room = try TwoWorkers()
-    let (anna, _, watching) = try scene(room, layers: [4])
+    defer { room.end() }
+    let (anna, _, watching) = try room.scene(layers: [4])
     room.run(.seconds(1))
     room.forget()
     var dice = SplitMix64(seed: 9)
@@ -152,7 +141,8 @@ struct PipeTests {
   /// The other worker is busy for longer than the pipe has room.
   @Test func whatFindsNoRoomIsDroppedAndTheStreamGoesOn() throws {
     let room = try TwoWorkers()
-    let (anna, video, watching) = try scene(room, layers: [20])
+    defer { room.end() }
+    let (anna, video, watching) = try room.scene(layers: [20])
     room.run(.seconds(1))
     room.isStopped = true
     room.run(.seconds(4))
@@ -187,26 +177,28 @@ struct PipeTests {
 
   @Test func aSenderThatBeginsAnewGoesOnBehindThePipe() throws {
     let room = try TwoWorkers()
-    let (_, video, watching) = try scene(room)
+    defer { room.end() }
+    let (_, video, watching) = try room.scene()
     room.run(.seconds(2))
-    let before = frames(room, watching[0])
+    let before = room.frames(watching[0])
     let ssrc = room.near.makeSSRC()
     room.near.track(video) { $0.restart(0, ssrc: ssrc, &room.near.dice) }
     room.run(.seconds(3))
-    #expect(frames(room, watching[0]) > before + 60)
+    #expect(room.frames(watching[0]) > before + 60)
     #expect(room.far.stream(watching[0])?.problems == [])
   }
 
   @Test func aMutedTrackDoesNotCross() throws {
     let room = try TwoWorkers()
-    let (_, video, watching) = try scene(room)
+    defer { room.end() }
+    let (_, video, watching) = try room.scene()
     room.run(.seconds(2))
     for call in [room.near, room.far] { call.apply(.setMuted(video, true)) }
     room.run(.milliseconds(100))
     room.forget()
     room.run(.seconds(1))
     #expect(room.packets.isEmpty)
-    let before = frames(room, watching[0])
+    let before = room.frames(watching[0])
     for call in [room.near, room.far] { call.apply(.setMuted(video, false)) }
     var silent: Set<Int64> = []
     room.near.worker.tracks.encodings.forEach { if $1.mutedUntil > .min { silent.insert($1.mutedUntil) } }
@@ -215,12 +207,26 @@ struct PipeTests {
     // The mirror asks for what it takes for loss, and gets nothing that was sent into the mute.
     #expect(room.messages.contains { if case .missing = $0.message { true } else { false } })
     #expect(room.packets.allSatisfy { Int16(truncatingIfNeeded: $0.packet.sequence &- last) > 0 })
-    #expect(frames(room, watching[0]) > before + 20 && room.far.stream(watching[0])?.problems == [])
+    #expect(room.frames(watching[0]) > before + 20 && room.far.stream(watching[0])?.problems == [])
+  }
+
+  /// The control of what is looked for in tables.
+  @Test func aPipeThatIsGoneAndStillNamedIsFound() throws {
+    let room = try TwoWorkers()
+    _ = try room.scene()
+    room.run(.seconds(1))
+    #expect(room.near.brokenRules() == [] && room.far.brokenRules() == [])
+    var rows: [PipedLayer] = []
+    room.near.worker.tracks.encodings.forEach { rows += $1.pipes }
+    room.near.apply(.closePipe(room.pipe))
+    room.near.worker.tracks.encodings.forEach { $1.pipes = rows }
+    #expect(room.near.brokenRules() == ["a row names a pipe that is gone"])
   }
 
   @Test func whatEndsLeavesNothingBehind() throws {
     let room = try TwoWorkers()
-    let (anna, video, watching) = try scene(room)
+    defer { room.end() }
+    let (anna, video, watching) = try room.scene()
     room.run(.seconds(1))
     room.far.apply(.removeProducer(video))
     room.run(.milliseconds(50))
@@ -240,6 +246,7 @@ struct PipeTests {
     #expect(room.far.worker.directory.rooms.isEmpty && room.far.worker.ends.pipes.count == 0)
     // The source ends its own end, and then the other's commands name nothing.
     room.near.apply(.closePipe(room.pipe))
+    #expect(room.far.leftovers() == [])
     var crossing = 0
     room.near.worker.tracks.encodings.forEach { crossing += $1.pipes.count }
     #expect(crossing == 0)

@@ -8,7 +8,9 @@ import Testing
 
 extension Call {
   /// Rules that are broken now; empty when all hold.
-  func brokenRules() -> [String] { transportRules() + producerRules() + consumerRules() + workerRules() }
+  func brokenRules() -> [String] {
+    transportRules() + producerRules() + consumerRules() + workerRules() + copyRules()
+  }
 
   private func transportRules() -> [String] {
     var broken: [String] = []
@@ -35,6 +37,10 @@ extension Call {
         broken.append("fragment \(fragment) of transport \(key.value) leads elsewhere")
       }
       broken += routeRules(id)
+    }
+    // Mirrors keep their room as well.
+    for id in worker.directory.producers.values where worker.tracks.producers[id].isMirror {
+      perRoom[worker.tracks.producers[id].room, default: 0] += 1
     }
     if worker.directory.paths.count != paths { broken.append("paths that are nobody's") }
     if worker.directory.rooms.count != worker.tracks.rooms.count || perRoom.count != worker.tracks.rooms.count {
@@ -142,6 +148,8 @@ extension Call {
       ("paths", worker.directory.paths.count), ("fragments", worker.directory.fragmentCount),
       ("transport keys", worker.directory.transports.count), ("room keys", worker.directory.rooms.count),
       ("producer keys", worker.directory.producers.count), ("consumer keys", worker.directory.consumers.count),
+      ("taps", worker.ends.taps.count), ("tap keys", worker.directory.taps.count), ("pipes", worker.ends.pipes.count),
+      ("pipe keys", worker.directory.pipes.count),
     ] where count != 0 { left.append("\(count) \(name)") }
     return left
   }

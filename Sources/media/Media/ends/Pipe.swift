@@ -132,7 +132,13 @@ struct Pipe: ~Copyable {
     backlog.drain { sink.write($0, $1) }
   }
 
+  /// Packets that wait.
+  var waiting: Int { backlog.count }
+
   // MARK: clocks
+
+  /// Whose clocks are known.
+  var publishers: Dictionary<UInt64, PublisherClock>.Keys { clocks.keys }
 
   /// The clock of somebody whose tracks it brings.
   func clock(of publisher: UInt64) -> PublisherClock? { clocks[publisher] }
