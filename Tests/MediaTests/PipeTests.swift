@@ -210,6 +210,16 @@ struct PipeTests {
     #expect(room.frames(watching[0]) > before + 20 && room.far.stream(watching[0])?.problems == [])
   }
 
+  /// A track without a layer, and one of more than can be asked for.
+  @Test(arguments: [0, 9]) func aMirrorHasOneToEightLayers(count: Int) throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    _ = try room.far.join("bert")
+    room.mirror(ProducerKey(1), .video, publisher: try room.near.join("anna"), layers: count)
+    #expect(room.far.worker.counters.staleCommands == 1 && room.far.worker.counters.producers == 0)
+    room.run(.seconds(1))
+  }
+
   /// The control of what is looked for in tables.
   @Test func aPipeThatIsGoneAndStillNamedIsFound() throws {
     let room = try TwoWorkers()

@@ -132,7 +132,7 @@ public enum WorkerCommand: Sendable {
   /// Ends a pipe, with all tracks that it brings.
   case closePipe(PipeKey)
   /// A track that another worker has is brought over a pipe to a room that has somebody in it, under the same key. `parameters` as there,
-  /// with `nack`; what crosses says itself what it is. It ends with `removeProducer`.
+  /// with `nack`, and with eight encodings at most; what crosses says itself what it is. It ends with `removeProducer`.
   case addMirror(ProducerKey, pipe: PipeKey, room: RoomKey, parameters: ReceiveParameters, publisher: Publisher)
   /// A consumer is sent another producer of its kind from now on, or nothing: its stream goes on with a keyframe of the new one.
   /// `layer` as with `setLayer`, `priority` as with `setPriority`.

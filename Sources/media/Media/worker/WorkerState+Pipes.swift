@@ -14,9 +14,10 @@ extension WorkerState {
   mutating func addMirror(
     _ key: ProducerKey, through pipe: PipeKey, _ parameters: ReceiveParameters, publisher: Publisher, room: RoomKey
   ) -> Bool {
-    guard let pipe = directory.pipes[pipe], let room = directory.rooms[room], directory.producers[key] == nil else {
-      return false
-    }
+    // Which layers are wanted is said by a bit for each.
+    guard let pipe = directory.pipes[pipe], let room = directory.rooms[room], directory.producers[key] == nil,
+      (1...UInt8.bitWidth).contains(parameters.encodings.count)
+    else { return false }
     let id = tracks.addProducer(
       key, parameters, publisher: publisher, from: .pipe(pipe, publisher: publisher.key), room: room
     ).producer
