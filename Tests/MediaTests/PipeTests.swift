@@ -220,6 +220,15 @@ struct PipeTests {
     room.run(.seconds(1))
   }
 
+  /// Of a mirror nothing comes that a publisher sent: who records goes to the source.
+  @Test func aMirrorHasNoTap() throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (_, video, _) = try room.scene()
+    room.far.apply(.openTap(TapKey(1), video))
+    #expect(room.far.worker.counters.staleCommands == 1 && room.far.worker.ends.taps.count == 0)
+  }
+
   /// The control of what is looked for in tables.
   @Test func aPipeThatIsGoneAndStillNamedIsFound() throws {
     let room = try TwoWorkers()

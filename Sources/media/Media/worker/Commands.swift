@@ -123,7 +123,7 @@ public enum WorkerCommand: Sendable {
   /// Exchanges the streams behind two consumers of one kind without touching either receiver.
   case swap(ConsumerKey, ConsumerKey)
   /// Begins to copy what comes of a track for `WorkerState.drainTaps(into:)`. It goes on until the tap is closed, and is silent where the
-  /// track is muted or has ended.
+  /// track is muted or has ended. The track is one that a publisher sends to this worker: a mirror has no taps.
   case openTap(TapKey, ProducerKey)
   /// Ends a tap, with what waits for its sink.
   case closeTap(TapKey)

@@ -49,7 +49,8 @@ extension WorkerState {
       done = show(producer, on: key, layer: layer)
       if done { done = forwarder.setPriority(of: directory.consumers[key], priority) }
     case .openTap(let key, let producer):
-      guard directory.taps[key] == nil, let id = directory.producers[producer] else {
+      // Of what crosses a pipe nothing is as a publisher sent it.
+      guard directory.taps[key] == nil, let id = directory.producers[producer], !tracks.producers[id].isMirror else {
         return counted.staleCommands += 1
       }
       directory.taps[key] = ends.openTap(key, on: tracks.producers[id].encodings, &tracks.encodings)
