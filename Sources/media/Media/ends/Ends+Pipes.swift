@@ -22,21 +22,29 @@ extension Ends {
     _ number: Int64, of id: EncodingID, repeatFor asking: PipeID? = nil, _ table: inout Encodings, _ turn: inout Turn
   ) {
     guard let place = table[id].encoding.cache.place(of: number) else { return turn.drop(.notInCache) }
-    // What came while the track was muted is stored, and is nobody's: a mirror takes the gap for loss.
-    if asking != nil, number <= table[id].mutedUntil { return turn.drop(.muted) }
-    let ssrc = table[id].encoding.ssrc
+    let (ssrc, mutedUntil) = (table[id].encoding.ssrc, table[id].mutedUntil)
+    // What came while the track was muted is stored, and is nobody's.
+    if asking != nil, number <= mutedUntil { return turn.drop(.muted) }
     for index in table[id].pipes.indices {
       let pipe = table[id].pipes[index].pipe
       guard asking ?? pipe == pipe, pipes.contains(pipe) else { continue }
-      if table[id].pipes[index].ssrc != ssrc {
-        (table[id].pipes[index].stream, table[id].pipes[index].ssrc) = (pipes[pipe].makeStream(), ssrc)
+      let isNew = table[id].pipes[index].needsStream(for: number, of: ssrc, mutedUntil: mutedUntil)
+      if asking != nil, isNew || !table[id].pipes[index].mayMiss(number) {
+        // It was asked for before the stream that crosses now.
+        turn.drop(.notInCache)
+        continue
       }
+      if isNew { table[id].pipes[index].begin(pipes[pipe].makeStream(), of: ssrc) }
       let descriptor = table[id].encoding.cache.descriptor(at: place)
       let packet = PipedPacket(
         table[id].pipes[index], isRepeat: asking != nil, packet: table[id].encoding.cache[place],
         descriptorLength: descriptor.count)
       let payload = table[id].encoding.cache.payload(at: place)
-      if !pipes[pipe].keep(packet, descriptor, payload) { turn.drop(.backlogFull) }
+      if pipes[pipe].keep(packet, descriptor, payload) {
+        table[id].pipes[index].note(number)
+      } else {
+        turn.drop(.backlogFull)
+      }
     }
   }
 
