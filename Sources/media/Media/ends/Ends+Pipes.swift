@@ -34,7 +34,10 @@ extension Ends {
         turn.drop(.notInCache)
         continue
       }
-      if isNew { table[id].pipes[index].begin(pipes[pipe].makeStream(), of: ssrc) }
+      if isNew {
+        table[id].pipes[index].begin(pipes[pipe].makeStream(), of: ssrc)
+        sayReport(of: table[id].encoding.senderReport, table[id].pipes[index])
+      }
       let descriptor = table[id].encoding.cache.descriptor(at: place)
       let packet = PipedPacket(
         table[id].pipes[index], isRepeat: asking != nil, packet: table[id].encoding.cache[place],
@@ -50,14 +53,19 @@ extension Ends {
 
   /// Says what a publisher has reported to the pipes that want a layer.
   mutating func copyReport(of id: EncodingID, _ table: borrowing Encodings) {
-    guard let report = table[id].encoding.senderReport else { return }
-    for layer in table[id].pipes where pipes.contains(layer.pipe) {
-      pipes[layer.pipe].say(
-        .report(
-          PipedReport(
-            track: layer.track, place: layer.place, stream: layer.stream, ntp: report.ntp, rtp: report.rtp,
-            arrival: report.arrival)))
-    }
+    let ssrc = table[id].encoding.ssrc
+    // Of another SSRC it is not about what crosses. It is said when that does.
+    for layer in table[id].pipes where layer.ssrc == ssrc { sayReport(of: table[id].encoding.senderReport, layer) }
+  }
+
+  /// Says what is known of the clock of a layer, where something is.
+  private mutating func sayReport(of report: Encoding.SenderReport?, _ layer: PipedLayer) {
+    guard let report, pipes.contains(layer.pipe) else { return }
+    pipes[layer.pipe].say(
+      .report(
+        PipedReport(
+          track: layer.track, place: layer.place, stream: layer.stream, ntp: report.ntp, rtp: report.rtp,
+          arrival: report.arrival)))
   }
 
   /// From now on these layers of a track cross a pipe, by the bits of their places in SDP, and no others.
@@ -69,9 +77,10 @@ extension Ends {
       if wanted & 1 << UInt8(place) == 0 {
         table[id].pipes.removeAll { $0.pipe == pipe }
       } else if !crosses {
-        table[id].pipes.append(
-          PipedLayer(
-            pipe: pipe, track: track, place: place, stream: pipes[pipe].makeStream(), ssrc: table[id].encoding.ssrc))
+        let layer = PipedLayer(
+          pipe: pipe, track: track, place: place, stream: pipes[pipe].makeStream(), ssrc: table[id].encoding.ssrc)
+        table[id].pipes.append(layer)
+        sayReport(of: table[id].encoding.senderReport, layer)
       }
     }
   }

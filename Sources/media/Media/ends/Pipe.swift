@@ -88,6 +88,8 @@ struct Pipe: ~Copyable {
   private var backlog = CopyBacklog<PipedPacket>(packets: Self.mostPackets, bytes: Self.mostBytes)
   private var messages: [PipeMessage] = []
   private var lastStream: UInt32 = 0
+  /// At the mirror: reports of streams of which nothing has come yet, one for each layer at most.
+  private var early: [PipedReport] = []
   /// Of those whose tracks it brings, by `Publisher.key`.
   private var clocks: [UInt64: PublisherClock] = [:]
 
@@ -150,6 +152,23 @@ struct Pipe: ~Copyable {
 
   /// None of somebody's tracks is brought any more.
   mutating func forget(_ publisher: UInt64) { clocks[publisher] = nil }
+
+  /// Keeps a report until its stream comes: what is said crosses before packets.
+  mutating func keep(_ report: PipedReport) {
+    early.removeAll { $0.isAbout(report) }
+    early.append(report)
+  }
+
+  /// The report that was kept of a stream which comes now.
+  mutating func takeReport(of packet: PipedPacket) -> PipedReport? {
+    let index = early.firstIndex {
+      $0.stream == packet.stream && $0.track == packet.track && $0.place == packet.place
+    }
+    return index.map { early.remove(at: $0) }
+  }
+
+  /// A track is brought no more.
+  mutating func forget(track: ProducerKey) { early.removeAll { $0.track == track } }
 }
 
 /// A pipe that a layer is copied to.

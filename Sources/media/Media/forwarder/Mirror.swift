@@ -11,6 +11,18 @@ extension ProducerSlot {
 }
 
 extension EncodingSlot {
+  /// What crosses has another number from now on. True where something had come before: then it begins anew.
+  mutating func begin(_ stream: UInt32) -> Bool {
+    guard encoding.follow(ssrc: stream) else { return false }
+    mutedUntil = .min
+    return true
+  }
+
+  /// Takes in what the publisher says of its clock.
+  mutating func take(_ report: PipedReport) {
+    encoding.handle(senderReport: report.ntp, rtp: report.rtp, at: report.arrival)
+  }
+
   /// Looks at a packet that has crossed a pipe, and stores it; nil where it is known or of no use, which is counted. `bytes` are its
   /// descriptor and its payload.
   mutating func store(

@@ -187,6 +187,7 @@ extension WorkerState {
         tracks.producers[$0].source == .pipe(pipe, publisher: publisher)
       }
       if !others { ends.pipes[pipe].forget(publisher) }
+      ends.pipes[pipe].forget(track: key)
       tracks.removeProducer(id)
       directory.leave(room, &tracks.rooms)
     }

@@ -40,13 +40,17 @@ extension WorkerState {
     guard bytes.count - piped.descriptorLength == Int(piped.packet.length) else { return turn.drop(.malformed) }
     let encoding = tracks.producers[producer].declared[piped.place]
     let kind = tracks.producers[producer].kind
-    if tracks.encodings[encoding].encoding.follow(ssrc: piped.stream) {
-      tracks.encodings[encoding].mutedUntil = .min
-      turn.restart(encoding)
+    var report: PipedReport?
+    if tracks.encodings[encoding].encoding.ssrc != piped.stream {
+      report = ends.pipes[pipe].takeReport(of: piped)
+      if tracks.encodings[encoding].begin(piped.stream) { turn.restart(encoding) }
       followWishes()
     }
     bytes.withUnsafeBufferPointer {
-      guard let taken = tracks.encodings[encoding].store(piped, $0, as: encoding, kind: kind, &turn) else { return }
+      let stored = tracks.encodings[encoding].store(piped, $0, as: encoding, kind: kind, &turn)
+      // Before it is delivered: receivers that change layers are told by it when the picture was taken.
+      if let report { tracks.encodings[encoding].take(report) }
+      guard let taken = stored else { return }
       for number in taken.putIn {
         guard let set = tracks.putIn(number, before: taken.delivery) else { continue }
         forwarder.deliver(set, &tracks, &ends, &egress, &turn)
@@ -83,11 +87,11 @@ extension WorkerState {
       }
     case .report(let report):
       guard let id = directory.encoding(at: report.place, of: report.track, tracks),
-        report.stream == tracks.encodings[id].encoding.ssrc,
         case .pipe(pipe, let publisher) = tracks.encodings[id].source
       else { return }
       ends.pipes[pipe].note(report, of: publisher)
-      tracks.encodings[id].encoding.handle(senderReport: report.ntp, rtp: report.rtp, at: report.arrival)
+      guard report.stream == tracks.encodings[id].encoding.ssrc else { return ends.pipes[pipe].keep(report) }
+      tracks.encodings[id].take(report)
     }
     followWishes()
   }
