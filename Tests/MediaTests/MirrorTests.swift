@@ -8,6 +8,75 @@ import Testing
 @testable import Media
 
 struct MirrorTests {
+  // MARK: layers
+
+  /// Beside the publisher and behind the pipe, whoever watched a layer that comes no more is sent another one.
+  @Test func aLayerThatComesNoMoreGivesWay() throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (_, video, watching) = try room.scene(layers: [1, 2, 4], wishes: [nil, 2, 2])
+    let local = room.near.subscribe(try room.near.join("emil"), to: video)
+    room.run(.seconds(4))
+    #expect(room.far.stream(watching[0])?.ordered.last?.stamp?.layer == 2)
+    room.near.track(video) { $0.layers[2].isActive = false }
+    room.run(.seconds(3))
+    #expect(room.age(of: local, at: room.near) < .milliseconds(500))
+    for consumer in watching { #expect(room.age(of: consumer, at: room.far) < .milliseconds(500)) }
+    // It comes back.
+    room.near.track(video) {
+      $0.layers[2].isActive = true
+      $0.layers[2].wantsKeyframe = true
+    }
+    room.run(.seconds(3))
+    for consumer in watching {
+      let stream = try #require(room.far.stream(consumer))
+      #expect(stream.ordered.last?.stamp?.layer == 2 && stream.problems == [])
+      #expect(room.age(of: consumer, at: room.far) < .milliseconds(500))
+    }
+  }
+
+  /// The publisher's line carries the lowest layer alone.
+  @Test(arguments: [nil, 2, 1] as [Int?]) func whoBeginsIsSentWhatThereIs(wish: Int?) throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (_, video, watching) = try room.scene(layers: [1, 2, 4], wishes: [wish, wish, wish])
+    room.near.track(video) { for layer in [1, 2] { $0.layers[layer].isActive = false } }
+    let local = room.near.subscribe(try room.near.join("emil"), to: video, layer: wish)
+    let begins = room.near.now
+    room.run(.seconds(4))
+    func first(_ consumer: ConsumerKey, at call: Call) throws -> TimeDelta {
+      try #require(call.stream(consumer)?.completed(since: .zero).first) - begins
+    }
+    let beside = try first(local, at: room.near)
+    for consumer in watching { #expect(try first(consumer, at: room.far) < beside + .milliseconds(300)) }
+  }
+
+  /// Layers of 240, 480 and 1,200 kbit/s, and a line of 400 or 600: the highest does not fit, and crosses for somebody else.
+  @Test(arguments: [(400_000, true), (600_000, false)] as [(Int64, Bool)])
+  func aSlowLineIsSentALowerLayer(rate: Int64, withOthers: Bool) throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let anna = try room.near.join("anna")
+    let bert = try room.far.join("bert")
+    bert.reportsArrivals = true
+    bert.downlink.rate = rate
+    let video = room.near.publish(anna, .video, layers: [1, 2, 5])
+    room.mirror(video, .video, publisher: anna)
+    let slow = room.far.subscribe(bert, to: video)
+    if withOthers { room.far.subscribe(try room.far.join("carl"), to: video) }
+    room.run(.seconds(10))
+    let held = room.far.count { if case .consumerPaused(slow, true) = $0 { true } else { false } }
+    #expect(held == 0)
+    let low = try #require(room.far.stream(slow)).packets.values.filter { $0.arrival > room.far.now - .seconds(5) }
+    #expect(low.count > 100 && low.allSatisfy { $0.stamp.map { $0.layer < 2 } ?? true })
+    bert.downlink.rate = 20_000_000
+    room.run(.seconds(20))
+    #expect(room.far.stream(slow)?.ordered.last?.stamp?.layer == 2)
+    #expect(room.age(of: slow, at: room.far) < .milliseconds(500))
+  }
+
+  // MARK: clocks
+
   private func haveReports(_ call: Call, _ track: ProducerKey) -> [Bool] {
     let rows = call.worker.directory.producers[track].map { call.worker.tracks.producers[$0].declared } ?? []
     return rows.map { call.worker.tracks.encodings[$0].encoding.senderReport != nil }

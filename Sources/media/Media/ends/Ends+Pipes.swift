@@ -85,6 +85,16 @@ extension Ends {
     }
   }
 
+  /// Which layers of a track are needed, or arrive, has changed: whoever is at the other end of a pipe is told, if the track crosses one.
+  mutating func sayLayers(of id: ProducerID, _ tracks: borrowing Tracks, at now: Instant) {
+    guard pipes.count > 0, tracks.producers.contains(id) else { return }
+    if tracks.producers[id].isMirror { return askLayers(of: id, tracks) }
+    guard let facts = PipedArrivals(of: id, tracks, at: now) else { return }
+    for encoding in tracks.producers[id].encodings {
+      for layer in tracks.encodings[encoding].pipes where pipes.contains(layer.pipe) { pipes[layer.pipe].tell(facts) }
+    }
+  }
+
   // MARK: at the mirror
 
   /// Asks the other worker for what is missing of an encoding, and for a keyframe where one is wanted. Returns how many of each.
@@ -101,10 +111,8 @@ extension Ends {
   }
 
   /// Tells the other worker which layers of a mirror are needed, as far as they can be asked for.
-  mutating func askLayers(of mirror: ProducerID, _ tracks: borrowing Tracks) {
-    guard tracks.producers.contains(mirror), case .pipe(let pipe, _) = tracks.producers[mirror].source,
-      pipes.contains(pipe)
-    else { return }
+  private mutating func askLayers(of mirror: ProducerID, _ tracks: borrowing Tracks) {
+    guard case .pipe(let pipe, _) = tracks.producers[mirror].source, pipes.contains(pipe) else { return }
     var wanted: UInt8 = 0
     for layer in tracks.producers[mirror].asked?.active ?? [] {
       let place = tracks.producers[mirror].declaredPlace(of: tracks.producers[mirror].encodings[layer])

@@ -3,12 +3,14 @@
 //   the publisher's worker                                         the worker of more receivers
 //   stored ─▶ one copy of each layer that is wanted ─ PipedPacket ─▶ mirror: a track with encodings of its own ─▶ consumers
 //   cache, throttle ◀──────── PipeMessage: layers, keyframes, what is missing ──────── its needs, its throttle, its losses
+//   which layers arrive, clocks ───────────────── PipeMessage ────────────────▶ what can be had, and what it takes
 //
 // A mirror keeps what a publisher's track does: a cache, from which its receivers' losses are repaired; a throttle, which merges
 // their wishes for keyframes; a list of what is missing. So each hop repairs what it has lost itself, and the publisher hears of none of it.
 // Values cross, and nothing is shared. What a thread needs for it (rings, a wake) is not here.
 
 import Basics
+import Congestion
 import Forwarding
 import RTP
 
@@ -43,7 +45,8 @@ public struct PipedPacket: Sendable {
 
 /// What crosses a pipe besides packets.
 public enum PipeMessage: Sendable, Hashable {
-  /// To the source: these layers of a track are wanted, by the bits of their places in SDP; all others are not.
+  /// To the source: these layers of a track are wanted, by the bits of their places in SDP; all others are not. The answer is `arriving`,
+  /// where something is known of them.
   case layers(ProducerKey, wanted: UInt8)
   /// To the source: a keyframe of the layer at this place is wanted.
   case keyframe(ProducerKey, place: Int)
@@ -51,6 +54,40 @@ public enum PipeMessage: Sendable, Hashable {
   case missing(ProducerKey, place: Int, [UInt16])
   /// To the mirror: what the publisher says of its clock.
   case report(PipedReport)
+  /// To the mirror: which layers of a simulcast track can be had.
+  case arriving(PipedArrivals)
+}
+
+/// Which layers of a simulcast track arrive at the source, and what each takes. A mirror sees none but those that cross.
+public struct PipedArrivals: Sendable, Hashable {
+  /// Which track.
+  public let track: ProducerKey
+  /// Those that arrive, by the bits of their places in SDP.
+  public let arriving: UInt8
+  /// What each takes, by its place. One that has a rate and does not arrive was paused at its publisher, and can be had.
+  public let rates: [BitRate]
+
+  /// What is known of a track; nil of one with a single layer, and where nothing has been measured.
+  init?(of id: ProducerID, _ tracks: borrowing Tracks, at now: Instant) {
+    guard tracks.producers[id].declared.count > 1 else { return nil }
+    var (bits, rates) = (UInt8(0), [BitRate]())
+    for (place, encoding) in tracks.producers[id].declared.prefix(UInt8.bitWidth).enumerated() {
+      guard let layer = tracks.producers[id].encodings.firstIndex(of: encoding) else { return nil }
+      var meter = tracks.encodings[encoding].encoding.rate
+      rates.append(
+        tracks.producers[id].asked?.rate(ofAbsent: layer)
+          ?? BitRate(bitsPerSecond: Double(meter.steadyBytesPerSecond(at: now)) * 8))
+      if tracks.producers[id].arriving & 1 << UInt8(layer) != 0 { bits |= 1 << UInt8(place) }
+    }
+    guard rates.contains(where: { $0 > .zero }) else { return nil }
+    (track, arriving, self.rates) = (tracks.producers[id].key, bits, rates)
+  }
+
+  /// Whether a mirror that knows this need not hear the other: rates move all the time.
+  fileprivate func isLike(_ other: PipedArrivals) -> Bool {
+    arriving == other.arriving && rates.count == other.rates.count
+      && zip(rates, other.rates).allSatisfy { $0 <= $1 * 1.25 && $1 <= $0 * 1.25 }
+  }
 }
 
 /// A publisher's sender report (RFC 3550 §6.4.1) about a layer.
@@ -81,12 +118,15 @@ struct Pipe: ~Copyable {
   /// may be busy for longer; each pipe takes the memory.
   static let mostPackets = 2_048
   static let mostBytes = 2_048 * 1_024
-  /// Messages that wait at most, besides those that say which layers are wanted. Each is said again by who waits for an answer.
+  /// Messages that wait at most, besides those about layers, of which each track has one. Each is said again by who waits for an answer.
   static let mostMessages = 1_024
 
   let key: PipeKey
   private var backlog = CopyBacklog<PipedPacket>(packets: Self.mostPackets, bytes: Self.mostBytes)
   private var messages: [PipeMessage] = []
+  /// At the source: which layers arrive, as it is still to be said, and as it was said last.
+  private var news: [ProducerKey: PipedArrivals] = [:]
+  private var told: [ProducerKey: PipedArrivals] = [:]
   private var lastStream: UInt32 = 0
   /// At the mirror: reports of streams of which nothing has come yet, one for each layer at most.
   private var early: [PipedReport] = []
@@ -114,6 +154,9 @@ struct Pipe: ~Copyable {
     case .layers(let track, _):
       messages.removeAll { if case .layers(track, _) = $0 { true } else { false } }
       return messages.append(message)
+    case .arriving(let facts):
+      told[facts.track] = facts
+      return news[facts.track] = facts
     case .keyframe: if messages.contains(message) { return }
     case .report(let report):
       // As often as its publisher likes: the newest counts, and leaves others their room.
@@ -127,8 +170,18 @@ struct Pipe: ~Copyable {
     if messages.count < Self.mostMessages { messages.append(message) }
   }
 
+  /// Says which layers of a track arrive, unless that is known.
+  mutating func tell(_ facts: PipedArrivals) {
+    if told[facts.track]?.isLike(facts) != true { say(.arriving(facts)) }
+  }
+
   /// Hands over what waits.
   mutating func drain<Sink: PipeSink & ~Copyable>(into sink: inout Sink) {
+    // In some order that is always the same.
+    if !news.isEmpty {
+      for (_, facts) in news.sorted(by: { $0.key.value < $1.key.value }) { sink.write(.arriving(facts)) }
+      news.removeAll(keepingCapacity: true)
+    }
     for message in messages { sink.write(message) }
     messages.removeAll(keepingCapacity: true)
     backlog.drain { sink.write($0, $1) }
@@ -167,8 +220,11 @@ struct Pipe: ~Copyable {
     return index.map { early.remove(at: $0) }
   }
 
-  /// A track is brought no more.
-  mutating func forget(track: ProducerKey) { early.removeAll { $0.track == track } }
+  /// A track is brought no more, or has ended.
+  mutating func forget(track: ProducerKey) {
+    early.removeAll { $0.track == track }
+    (news[track], told[track]) = (nil, nil)
+  }
 }
 
 /// A pipe that a layer is copied to.

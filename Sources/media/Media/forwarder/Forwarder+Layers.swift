@@ -36,14 +36,17 @@ extension Tracks {
   /// Notes which layers arrive and which of them is the best; false when nothing arrives at all.
   mutating func measureLayers(_ id: ProducerID, at now: Instant) -> Bool {
     var arriving: UInt8 = 0
-    var best = producers[id].bestLayer
-    var bestRate =
-      producers[id].asked?.isPaused(best) == true
-      ? 0 : encodings[producers[id].encodings[best]].encoding.rate.bytesPerSecond(at: now)
+    var rates: [Int64] = []
     for (index, encoding) in producers[id].encodings.enumerated() {
       // What is on its way of a layer that was paused a moment ago ends before anybody could begin with it.
       let isPaused = producers[id].asked?.isPaused(index) ?? false
-      let rate = isPaused ? 0 : encodings[encoding].encoding.rate.bytesPerSecond(at: now)
+      rates.append(
+        producers[id].asked?.rateAtSource(of: index)
+          ?? (isPaused ? 0 : encodings[encoding].encoding.rate.bytesPerSecond(at: now)))
+    }
+    var best = producers[id].bestLayer
+    var bestRate = rates[best]
+    for (index, rate) in rates.enumerated() {
       if rate > 0 { arriving |= 1 << UInt8(index) }
       // A fifth more, so that two layers of like rate do not take turns.
       if rate > bestRate + bestRate / 5 { (best, bestRate) = (index, rate) }
@@ -58,16 +61,16 @@ extension Tracks {
 extension Forwarder {
   /// Looks which layers of a track arrive. Returns the consumers that need a keyframe of another one from now on.
   mutating func pollLayers(_ id: ProducerID, _ tracks: inout Tracks, _ turn: inout Turn) -> [ConsumerID] {
-    guard tracks.producers.contains(id) else { return [] }
-    tracks.producers[id].layersScheduled = false
     if let order = Reordering.learn(of: id, &tracks, at: turn.now) {
       Reordering.apply(order, to: id, &tracks, &self, &turn)
     }
     // Of a mirror nothing comes before it is asked for.
-    guard tracks.measureLayers(id, at: turn.now) || tracks.producers[id].isMirror else { return [] }
-    tracks.scheduleLayers(id, &turn)
+    let isMirror = tracks.producers[id].isMirror
+    guard tracks.measureLayers(id, at: turn.now) || isMirror else { return [] }
     let aimed = tracks.producers[id].consumers.filter { aim($0, tracks) }
     noteNeeds(of: id, &tracks, &turn)
+    if !isMirror { turn.want(layersOf: id) }
+    tracks.scheduleLayers(id, &turn)
     return aimed
   }
 
@@ -85,7 +88,8 @@ extension Forwarder {
     for consumer in tracks.producers[id].consumers where !consumers[consumer].wishesPause {
       let most = tracks.producers[id].layerToBeHad(wished: consumers[consumer].wishedLayer)
       let next = min(most, consumers[consumer].ceiling.layer)
-      let layers = [next, consumers[consumer].sent?.layer ?? next]
+      // What it is sent, or is to begin with, goes on until the other comes.
+      let layers = [next, consumers[consumer].sent?.layer ?? consumers[consumer].consumer.target]
       for layer in layers where !consumers[consumer].isHeld && layer >= 0 { needed |= 1 << UInt8(layer) }
     }
     for (layer, encoding) in tracks.producers[id].encodings.enumerated() where !tracks.encodings[encoding].pipes.isEmpty

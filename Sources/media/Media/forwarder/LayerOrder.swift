@@ -81,7 +81,8 @@ enum Reordering {
       facts.append(
         LayerFacts(
           pixels: tracks.encodings[encoding].encoding.size?.pixels,
-          rate: isPaused ? 0 : tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now)))
+          rate: tracks.producers[id].asked?.rateAtSource(of: index)
+            ?? (isPaused ? 0 : tracks.encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now))))
     }
     return tracks.producers[id].order.learn(facts)
   }

@@ -8,6 +8,15 @@ import RTP
 extension ProducerSlot {
   /// Whether it comes over a pipe.
   var isMirror: Bool { if case .pipe = source { true } else { false } }
+
+  /// Takes in which layers of a mirror arrive at its source.
+  mutating func take(_ facts: PipedArrivals) {
+    for (layer, encoding) in encodings.enumerated() {
+      let place = declaredPlace(of: encoding)
+      guard facts.rates.indices.contains(place) else { continue }
+      asked?.take(layer, arrives: facts.arriving & 1 << UInt8(place) != 0, rate: facts.rates[place])
+    }
+  }
 }
 
 extension EncodingSlot {

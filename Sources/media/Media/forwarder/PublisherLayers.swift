@@ -28,22 +28,24 @@ struct PublisherLayers: Sendable {
     /// What it took when it arrived.
     var rate = BitRate.zero
     var idle = PublisherLayers.idle
+    /// Of a mirror: whether it arrives at the source, which has said so.
+    var arrives: Bool?
   }
 
   private var layers: [Layer]
-  private let keepsLowest: Bool
+  private let isMirrored: Bool
 
   /// All layers are sent.
   init(count: Int, at now: Instant) {
     layers = Array(repeating: Layer(neededAt: now), count: count)
-    keepsLowest = true
+    isMirrored = false
   }
 
   /// Those of a mirror: none is brought yet.
   init(mirrored count: Int, at now: Instant) {
     let never = Instant(nanoseconds: .min / 64)
     layers = Array(repeating: Layer(isPaused: true, neededAt: now, changedAt: never), count: count)
-    (keepsLowest, isWaiting) = (false, true)
+    (isMirrored, isWaiting) = (true, true)
   }
 
   /// They have changed places; `order` has those of before.
@@ -67,12 +69,31 @@ struct PublisherLayers: Sendable {
     return layers[layer].rate
   }
 
+  /// Whether a layer that does not arrive now comes when it is asked for. What a mirror is not brought, and its source gets, arrives.
+  func mayCome(_ layer: Int) -> Bool {
+    guard layers.indices.contains(layer) else { return false }
+    if isMirrored { return layers[layer].arrives == false && layers[layer].rate > .zero }
+    return layers[layer].isPaused || layers[layer].isAwaited
+  }
+
+  /// Of a mirror: the bytes a second of a layer that arrives at the source, 0 where it does not; nil where the source has not said it.
+  func rateAtSource(of layer: Int) -> Int64? {
+    guard layers.indices.contains(layer), let arrives = layers[layer].arrives else { return nil }
+    return arrives ? max(Int64(layers[layer].rate.bitsPerSecond / 8), 1) : 0
+  }
+
+  /// Of a mirror: whether a layer arrives at the source, and what it takes.
+  mutating func take(_ layer: Int, arrives: Bool, rate: BitRate) {
+    guard isMirrored, layers.indices.contains(layer) else { return }
+    (layers[layer].arrives, layers[layer].rate) = (arrives, rate)
+  }
+
   /// Notes what arrives and what is needed, by the layers' bits. True where the publisher has to be told which are `active`.
   mutating func update(needed: UInt8, rates: [BitRate], at now: Instant) -> Bool {
     var isChanged = false
     isWaiting = false
     for index in layers.indices {
-      let isNeeded = keepsLowest && index == 0 || needed & 1 << UInt8(index) != 0
+      let isNeeded = !isMirrored && index == 0 || needed & 1 << UInt8(index) != 0
       let rate = index < rates.count ? rates[index] : .zero
       if step(&layers[index], isNeeded: isNeeded, rate: rate, at: now) { isChanged = true }
       if layers[index].isPaused || layers[index].isAwaited { isWaiting = true }
@@ -83,12 +104,14 @@ struct PublisherLayers: Sendable {
   private func step(_ layer: inout Layer, isNeeded: Bool, rate: BitRate, at now: Instant) -> Bool {
     if layer.isPaused { return isNeeded && ask(for: &layer, at: now) }
     if rate > .zero {
-      (layer.rate, layer.isAwaited) = (rate, false)
+      // What its source says is of what was sent, and not of what has crossed so far.
+      if layer.arrives == nil { layer.rate = rate }
+      layer.isAwaited = false
     } else if now - layer.changedAt >= Self.patience {
       layer.isAwaited = false
     }
-    // Of what does not arrive, nothing can be saved, and nobody would know what it takes.
-    if isNeeded || rate == .zero { layer.neededAt = now }
+    // Of what does not arrive, nothing can be saved, and nobody would know what it takes. A mirror knows it from its source.
+    if isNeeded || rate == .zero && !isMirrored { layer.neededAt = now }
     guard now - layer.neededAt >= layer.idle else { return false }
     (layer.isPaused, layer.changedAt) = (true, now)
     return true

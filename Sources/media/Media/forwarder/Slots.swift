@@ -86,12 +86,13 @@ struct ProducerSlot: ~Copyable {
     asked = PublisherLayers(count: parameters.encodings.count, at: now)
   }
 
-  /// The layer that a consumer wishes for, whether or not it arrives now: one that its publisher has paused can be had again.
+  /// The layer that a consumer wishes for, whether or not it arrives now: one that its publisher has paused can be had again. Of a mirror
+  /// it arrives where it does at the source.
   func layerToBeHad(wished: Int8) -> Int8 {
     let now = layer(wished: wished)
     guard let asked, asked.isWaiting else { return now }
     let highest = wished < 0 ? encodings.count - 1 : min(Int(wished), encodings.count - 1)
-    for layer in stride(from: highest, to: Int(now), by: -1) where asked.rate(ofAbsent: layer) != nil {
+    for layer in stride(from: highest, to: Int(now), by: -1) where asked.mayCome(layer) {
       return Int8(layer)
     }
     return now

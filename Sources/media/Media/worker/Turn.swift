@@ -7,6 +7,8 @@ import Forwarding
 enum Due {
   case encoding(EncodingID)
   case layers(ProducerID)
+  /// The same beside the regular looks: a mirror's source has said that other layers arrive.
+  case arrivals(ProducerID)
   case speakers(RoomID)
   /// A consumer may begin with what is in the cache.
   case replay(ConsumerID)
@@ -33,7 +35,7 @@ struct Turn {
   fileprivate var restarts: [EncodingID] = []
   /// Encodings of which somebody waits for a keyframe.
   fileprivate var wanted: [EncodingID] = []
-  /// Mirrors of which other layers are needed than before.
+  /// Mirrors of which other layers are needed than before, and tracks that cross pipes and of which others may arrive.
   fileprivate var needs: [ProducerID] = []
   /// Whether there is one of these.
   fileprivate var isWishing = false
@@ -57,9 +59,9 @@ struct Turn {
     isWishing = true
   }
 
-  /// The layers that a mirror is brought are to change.
-  mutating func want(layersOf mirror: ProducerID) {
-    needs.append(mirror)
+  /// The other end of a pipe is to hear of the layers of a track: of a mirror, which are needed; of any other, which arrive.
+  mutating func want(layersOf track: ProducerID) {
+    needs.append(track)
     isWishing = true
   }
 
@@ -109,7 +111,7 @@ extension WorkerState {
     turn.isWishing = false
     for encoding in turn.restarts { forwarder.changeSource(of: encoding, tracks) }
     for encoding in turn.wanted { tracks.wantKeyframe(encoding, &turn) }
-    for mirror in turn.needs { ends.askLayers(of: mirror, tracks) }
+    for track in turn.needs { ends.sayLayers(of: track, tracks, at: turn.now) }
     turn.needs.removeAll(keepingCapacity: true)
     turn.restarts.removeAll(keepingCapacity: true)
     turn.wanted.removeAll(keepingCapacity: true)

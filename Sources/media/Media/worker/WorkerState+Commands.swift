@@ -181,6 +181,7 @@ extension WorkerState {
       ends.transports[transport].routes.removeProducer(id)
       ends.transports[transport].countTracks()
       tracks.removeProducer(id)
+      ends.pipes.forEach { $1.forget(track: key) }
     case .pipe(let pipe, let publisher):
       ends.pipes[pipe].say(.layers(key, wanted: 0))
       let others = directory.producers.values.contains {

@@ -26,6 +26,8 @@ extension WorkerState {
     tracks.producers[id].asked = PublisherLayers(mirrored: parameters.encodings.count, at: turn.now)
     tracks.producers[id].layersScheduled = true
     turn.look(at: .layers(id), from: turn.now)
+    // Nothing of it is wanted yet, and the answer says what there is.
+    if parameters.encodings.count > 1 { ends.pipes[pipe].say(.layers(key, wanted: 0)) }
     return true
   }
 
@@ -71,6 +73,8 @@ extension WorkerState {
       guard let id = directory.producers[track], !tracks.producers[id].isMirror else { return }
       ends.pipe(wanted, of: track, tracks.producers[id].declared, to: pipe, &tracks.encodings)
       forwarder.askForLayers(of: id, &tracks, &turn)
+      _ = tracks.measureLayers(id, at: now)
+      if let facts = PipedArrivals(of: id, tracks, at: now) { ends.pipes[pipe].say(.arriving(facts)) }
     case .keyframe(let track, let place):
       guard let id = directory.encoding(at: place, of: track, tracks),
         !tracks.producers[tracks.encodings[id].producer].isMuted
@@ -85,6 +89,10 @@ extension WorkerState {
         let distance = Int64(Int16(bitPattern: UInt16(truncatingIfNeeded: newest) &- number))
         ends.copy(newest - distance, of: id, repeatFor: pipe, &tracks.encodings, &turn)
       }
+    case .arriving(let facts):
+      guard let id = directory.producers[facts.track], case .pipe(pipe, _) = tracks.producers[id].source else { return }
+      tracks.producers[id].take(facts)
+      turn.look(at: .arrivals(id), from: now)
     case .report(let report):
       guard let id = directory.encoding(at: report.place, of: report.track, tracks),
         case .pipe(pipe, let publisher) = tracks.encodings[id].source

@@ -68,7 +68,9 @@ extension WorkerState {
       guard tracks.isDue(id, at: now) else { return }
       askSource(of: id, at: now)
       tracks.schedule(encoding: id, &turn)
-    case .layers(let id):
+    case .layers(let id), .arrivals(let id):
+      guard tracks.producers.contains(id) else { return }
+      if case .layers = due { tracks.producers[id].layersScheduled = false }
       for consumer in forwarder.pollLayers(id, &tracks, &turn)
       where ends.canBeSentTo(forwarder.consumers[consumer].destination) {
         forwarder.requestKeyframe(for: consumer, tracks, &turn)
