@@ -75,6 +75,44 @@ struct MirrorTests {
     #expect(room.age(of: slow, at: room.far) < .milliseconds(500))
   }
 
+  // MARK: at once
+
+  /// How somebody begins to watch.
+  enum Start: CaseIterable { case subscription, pause, view, unmute }
+
+  @Test(arguments: Start.allCases) func whoeverBeginsIsBroughtTheTrackAtOnce(start: Start) throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (anna, bert) = (try room.near.join("anna"), try room.far.join("bert"))
+    let video = room.near.publish(anna, .video, layers: [1])
+    let sound = room.near.publish(anna, .audio)
+    for (track, kind) in [(video, MediaKind.video), (sound, .audio)] { room.mirror(track, kind, publisher: anna) }
+    var views: [ConsumerKey] = []
+    if start == .pause { views = [video, sound].map { room.far.subscribe(bert, to: $0, paused: true) } }
+    if start == .view { views = [room.far.subscribe(bert, to: nil)] }
+    if start == .unmute {
+      for key in [video, sound] {
+        for call in [room.near, room.far] { call.apply(.setMuted(key, true)) }
+        room.far.subscribe(bert, to: key)
+      }
+    }
+    room.run(.milliseconds(30_110))
+    #expect(room.packets.isEmpty)
+    let requests = anna.tracks[0].layers[0].requests
+    switch start {
+    case .subscription: views = [video, sound].map { room.far.subscribe(bert, to: $0) }
+    case .pause: for view in views { room.far.apply(.setPaused(view, false)) }
+    case .view: room.far.apply(.show(views[0], video))
+    case .unmute:
+      for key in [video, sound] { for call in [room.near, room.far] { call.apply(.setMuted(key, false)) } }
+    }
+    room.run(.milliseconds(45))
+    #expect(Set(room.packets.map(\.track)) == (start == .view ? [video] : [video, sound]))
+    room.run(.seconds(1))
+    #expect(anna.tracks[0].layers[0].requests == requests + 1)
+    for stream in bert.streams { #expect(stream.frames.count > 25 && stream.problems == []) }
+  }
+
   // MARK: clocks
 
   private func haveReports(_ call: Call, _ track: ProducerKey) -> [Bool] {

@@ -22,6 +22,9 @@ extension ProducerSlot {
 extension EncodingSlot {
   /// What crosses has another number from now on. True where something had come before: then it begins anew.
   mutating func begin(_ stream: UInt32) -> Bool {
+    // A keyframe is asked for by its layer, whatever the stream: what was asked for is on its way.
+    let asked = encoding.keyframes
+    defer { encoding.keyframes = asked }
     guard encoding.follow(ssrc: stream) else { return false }
     mutedUntil = .min
     return true

@@ -33,8 +33,9 @@ extension WorkerState {
       if done { done = forwarder.setPriority(of: directory.consumers[key], priority) }
     case .setLayer(let key, let layer):
       guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
-      if forwarder.setLayer(id, layer, tracks) { askIfReachable(for: id) }
+      let needsKeyframe = forwarder.setLayer(id, layer, tracks)
       forwarder.askForLayers(of: forwarder.consumers[id].producer, &tracks, &turn)
+      if needsKeyframe { askIfReachable(for: id) }
     case .setPriority(let key, let priority):
       done = forwarder.setPriority(of: directory.consumers[key], priority)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
@@ -42,6 +43,7 @@ extension WorkerState {
     case .setPaused(let key, let paused):
       guard let id = directory.consumers[key] else { return counted.staleCommands += 1 }
       if forwarder.setPaused(id, paused) {
+        forwarder.askForLayers(of: forwarder.consumers[id].producer, &tracks, &turn)
         forwarder.grant(any: forwarder.ask(for: id, tracks, &turn), &tracks, &ends, &turn)
       }
     case .swap(let a, let b): done = swap(a, b)
@@ -199,7 +201,9 @@ extension WorkerState {
     guard let id = directory.producers[key] else { return false }
     guard let interrupted = tracks.setMuted(id, muted, at: now) else { return true }
     forwarder.interrupt(all: interrupted)
-    if !muted { forwarder.unmute(id, tracks, &turn) }
+    if muted { return true }
+    forwarder.askForLayers(of: id, &tracks, &turn)
+    forwarder.unmute(id, tracks, &turn)
     return true
   }
 
@@ -229,7 +233,9 @@ extension WorkerState {
     directory.consumers[new.key] = id
     if let producer {
       tracks.move(id, from: nil, to: producer)
-      if forwarder.begin(id, producer, isLimited: ends.isLimited(destination), tracks) { askIfReachable(for: id) }
+      let needsKeyframe = forwarder.begin(id, producer, isLimited: ends.isLimited(destination), tracks)
+      forwarder.askForLayers(of: producer, &tracks, &turn)
+      if needsKeyframe { askIfReachable(for: id) }
     }
     if !ends.transports[transportID].canSend, let encoding = forwarder.awaited(by: id, tracks),
       EarlyKeyframe.isWorthAsking(
@@ -304,7 +310,9 @@ extension WorkerState {
     forwarder.leave(id)
     guard let new else { return }
     let isLimited = ends.isLimited(forwarder.consumers[id].destination)
-    if forwarder.begin(id, new, isLimited: isLimited, tracks) { askIfReachable(for: id) }
+    let needsKeyframe = forwarder.begin(id, new, isLimited: isLimited, tracks)
+    forwarder.askForLayers(of: new, &tracks, &turn)
+    if needsKeyframe { askIfReachable(for: id) }
   }
 
   // MARK: keyframes
