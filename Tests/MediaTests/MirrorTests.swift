@@ -113,6 +113,21 @@ struct MirrorTests {
     for stream in bert.streams { #expect(stream.frames.count > 25 && stream.problems == []) }
   }
 
+  /// The other worker hears of a track before the publisher's does.
+  @Test func aMirrorOfATrackThatIsNotThereYetIsBrought() throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (anna, bert) = (try room.near.join("anna"), try room.far.join("bert"))
+    room.run(.seconds(1))
+    let next = ProducerKey(room.near.makeKey() + 1)
+    room.mirror(next, .video, publisher: anna, layers: 1)
+    let watching = room.far.subscribe(bert, to: next)
+    room.run(.milliseconds(500))
+    try #require(room.near.publish(anna, .video, layers: [2]) == next)
+    room.run(.seconds(2))
+    #expect(room.frames(watching) > 25)
+  }
+
   // MARK: clocks
 
   private func haveReports(_ call: Call, _ track: ProducerKey) -> [Bool] {

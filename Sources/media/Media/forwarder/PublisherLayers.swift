@@ -17,6 +17,8 @@ struct PublisherLayers: Sendable {
   static let soon = TimeDelta.seconds(60)
   /// A layer that was asked for again counts as if it arrived for so long. The line of the publisher may not carry it.
   static let patience = TimeDelta.seconds(5)
+  /// A mirror asks again for a layer of which nothing has come for so long: its source may not have had the track yet.
+  static let again = TimeDelta.seconds(1)
 
   private struct Layer: Sendable {
     var isPaused = false
@@ -28,8 +30,9 @@ struct PublisherLayers: Sendable {
     /// What it took when it arrived.
     var rate = BitRate.zero
     var idle = PublisherLayers.idle
-    /// Of a mirror: whether it arrives at the source, which has said so.
+    /// Of a mirror: whether it arrives at the source, which has said so; and when it was asked for last.
     var arrives: Bool?
+    var askedAt = Instant.zero
   }
 
   private var layers: [Layer]
@@ -112,6 +115,10 @@ struct PublisherLayers: Sendable {
     }
     // Of what does not arrive, nothing can be saved, and nobody would know what it takes. A mirror knows it from its source.
     if isNeeded || rate == .zero && !isMirrored { layer.neededAt = now }
+    if isMirrored, isNeeded, rate == .zero, now - layer.askedAt >= Self.again {
+      layer.askedAt = now
+      return true
+    }
     guard now - layer.neededAt >= layer.idle else { return false }
     (layer.isPaused, layer.changedAt) = (true, now)
     return true
@@ -120,7 +127,8 @@ struct PublisherLayers: Sendable {
   private func ask(for layer: inout Layer, at now: Instant) -> Bool {
     let isSoon = now - layer.changedAt < Self.soon
     layer.idle = isSoon ? min(layer.idle * 2, Self.longestIdle) : Self.idle
-    (layer.isPaused, layer.isAwaited, layer.neededAt, layer.changedAt) = (false, true, now, now)
+    (layer.isPaused, layer.isAwaited) = (false, true)
+    (layer.neededAt, layer.changedAt, layer.askedAt) = (now, now, now)
     return true
   }
 }
