@@ -128,6 +128,27 @@ struct MirrorTests {
     #expect(room.frames(watching) > 25)
   }
 
+  // MARK: what nobody watches
+
+  @Test func whatNobodyWatchesIsNotLookedAt() throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (anna, video, watching) = try room.scene(layers: [1, 2, 4])
+    let sound = room.near.publish(anna, .audio)
+    room.mirror(sound, .audio, publisher: anna)
+    let heard = room.far.subscribe(room.far.peers[0], to: sound)
+    room.run(.seconds(2))
+    for consumer in watching + [heard] { room.far.apply(.removeConsumer(consumer)) }
+    room.run(.seconds(30))
+    room.forget()
+    #expect(room.far.worker.dueCount == 0)
+    room.run(.seconds(2))
+    #expect(room.packets.isEmpty && room.messages.isEmpty && room.told.isEmpty)
+    let again = room.far.subscribe(room.far.peers[1], to: video)
+    room.run(.seconds(3))
+    #expect(room.far.stream(again)?.ordered.last?.stamp?.layer == 2)
+  }
+
   // MARK: clocks
 
   private func haveReports(_ call: Call, _ track: ProducerKey) -> [Bool] {

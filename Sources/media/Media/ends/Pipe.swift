@@ -124,6 +124,9 @@ struct Pipe: ~Copyable {
   let key: PipeKey
   private var backlog = CopyBacklog<PipedPacket>(packets: Self.mostPackets, bytes: Self.mostBytes)
   private var messages: [PipeMessage] = []
+  /// At the mirror: which layers are wanted, as it is still to be said; and the tracks of which the source has heard that some are.
+  private var wanted: [ProducerKey: UInt8] = [:]
+  private var crossing: Set<ProducerKey> = []
   /// At the source: which layers arrive, as it is still to be said, and as it was said last.
   private var news: [ProducerKey: PipedArrivals] = [:]
   private var told: [ProducerKey: PipedArrivals] = [:]
@@ -151,9 +154,7 @@ struct Pipe: ~Copyable {
   /// Has the other worker told. What is said anew stands for what was said before.
   mutating func say(_ message: PipeMessage) {
     switch message {
-    case .layers(let track, _):
-      messages.removeAll { if case .layers(track, _) = $0 { true } else { false } }
-      return messages.append(message)
+    case .layers(let track, let layers): return wanted[track] = layers
     case .arriving(let facts):
       told[facts.track] = facts
       return news[facts.track] = facts
@@ -177,7 +178,14 @@ struct Pipe: ~Copyable {
 
   /// Hands over what waits.
   mutating func drain<Sink: PipeSink & ~Copyable>(into sink: inout Sink) {
-    // In some order that is always the same.
+    // Before the keyframes of these layers. In some order that is always the same.
+    if !wanted.isEmpty {
+      for (track, layers) in wanted.sorted(by: { $0.key.value < $1.key.value }) {
+        sink.write(.layers(track, wanted: layers))
+        if layers == 0 { crossing.remove(track) } else { crossing.insert(track) }
+      }
+      wanted.removeAll(keepingCapacity: true)
+    }
     if !news.isEmpty {
       for (_, facts) in news.sorted(by: { $0.key.value < $1.key.value }) { sink.write(.arriving(facts)) }
       news.removeAll(keepingCapacity: true)
@@ -220,9 +228,10 @@ struct Pipe: ~Copyable {
     return index.map { early.remove(at: $0) }
   }
 
-  /// A track is brought no more, or has ended.
+  /// A track is brought no more, or has ended. The source hears of it where it was asked for something.
   mutating func forget(track: ProducerKey) {
     early.removeAll { $0.track == track }
+    wanted[track] = crossing.contains(track) ? 0 : nil
     (news[track], told[track]) = (nil, nil)
   }
 }

@@ -9,13 +9,15 @@ import Forwarding
 import RTP
 
 extension Tracks {
-  /// How often it is looked which layers of a simulcast track arrive.
+  /// How often it is looked which layers of a simulcast track arrive, and whether a mirror with a single layer is brought it.
   static let layerInterval = TimeDelta.milliseconds(250)
+  static let mirrorInterval = TimeDelta.seconds(1)
 
   mutating func scheduleLayers(_ id: ProducerID, _ turn: inout Turn) {
     guard !producers[id].layersScheduled else { return }
     producers[id].layersScheduled = true
-    turn.look(at: .layers(id), from: turn.now + Self.layerInterval)
+    let interval = producers[id].encodings.count > 1 ? Self.layerInterval : Self.mirrorInterval
+    turn.look(at: .layers(id), from: turn.now + interval)
   }
 
   /// Has the publisher told where what its receivers need changes what it is to send.
@@ -69,7 +71,12 @@ extension Forwarder {
     guard tracks.measureLayers(id, at: turn.now) || isMirror else { return [] }
     let aimed = tracks.producers[id].consumers.filter { aim($0, tracks) }
     noteNeeds(of: id, &tracks, &turn)
-    if !isMirror { turn.want(layersOf: id) }
+    if !isMirror {
+      turn.want(layersOf: id)
+    } else if tracks.producers[id].consumers.isEmpty, tracks.producers[id].asked?.active.isEmpty == true {
+      // Whoever comes to watch has it looked at again.
+      return aimed
+    }
     tracks.scheduleLayers(id, &turn)
     return aimed
   }
@@ -79,6 +86,7 @@ extension Forwarder {
   func askForLayers(of id: ProducerID?, _ tracks: inout Tracks, _ turn: inout Turn) {
     guard let id, tracks.producers[id].asked?.isWaiting == true else { return }
     noteNeeds(of: id, &tracks, &turn)
+    if tracks.producers[id].isMirror { tracks.scheduleLayers(id, &turn) }
   }
 
   /// Looks which layers of a track are needed.

@@ -185,7 +185,6 @@ extension WorkerState {
       tracks.removeProducer(id)
       ends.pipes.forEach { $1.forget(track: key) }
     case .pipe(let pipe, let publisher):
-      ends.pipes[pipe].say(.layers(key, wanted: 0))
       let others = directory.producers.values.contains {
         tracks.producers[$0].source == .pipe(pipe, publisher: publisher)
       }

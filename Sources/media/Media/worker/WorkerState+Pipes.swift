@@ -24,8 +24,6 @@ extension WorkerState {
     directory.producers[key] = id
     tracks.rooms[room].holders += 1
     tracks.producers[id].asked = PublisherLayers(mirrored: parameters.encodings.count, at: turn.now)
-    tracks.producers[id].layersScheduled = true
-    turn.look(at: .layers(id), from: turn.now)
     // Nothing of it is wanted yet, and the answer says what there is.
     if parameters.encodings.count > 1 { ends.pipes[pipe].say(.layers(key, wanted: 0)) }
     return true
