@@ -248,6 +248,8 @@ struct PipedLayer {
   private(set) var stream: UInt32
   /// The SSRC under which its publisher sends what crosses so.
   private(set) var ssrc: UInt32?
+  /// Whether its mirror has asked for a keyframe while the track was muted.
+  var awaitsKeyframe = false
   /// The first and the newest number that crossed under `stream`; nil before the first.
   private var numbers: ClosedRange<Int64>?
 
@@ -264,7 +266,9 @@ struct PipedLayer {
   }
 
   /// Goes on under another number.
-  mutating func begin(_ stream: UInt32, of ssrc: UInt32?) { (self.stream, self.ssrc, numbers) = (stream, ssrc, nil) }
+  mutating func begin(_ stream: UInt32, of ssrc: UInt32?) {
+    (self.stream, self.ssrc, numbers, awaitsKeyframe) = (stream, ssrc, nil, false)
+  }
 
   /// Whether a packet with this number, or one before it, has crossed under `stream`: then it may be missing at the mirror.
   func mayMiss(_ number: Int64) -> Bool { numbers.map { $0.lowerBound <= number } ?? false }

@@ -85,10 +85,8 @@ extension Forwarder {
       if tracks.producers[producer].kind == .video { consumers[consumer].wait.restart() }
       requestKeyframe(for: consumer, tracks, &turn)
     }
-    // Mirrors may have asked for it while it was muted, and that was passed over.
-    if tracks.producers[producer].kind != .video { return }
-    for encoding in tracks.producers[producer].encodings where !tracks.encodings[encoding].pipes.isEmpty {
-      turn.want(keyframeOf: encoding)
+    for encoding in tracks.producers[producer].encodings {
+      for layer in tracks.encodings[encoding].pipes where layer.awaitsKeyframe { turn.want(keyframeOf: encoding) }
     }
   }
 

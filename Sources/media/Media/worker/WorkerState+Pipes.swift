@@ -74,10 +74,12 @@ extension WorkerState {
       _ = tracks.measureLayers(id, at: now)
       if let facts = PipedArrivals(of: id, tracks, at: now) { ends.pipes[pipe].say(.arriving(facts)) }
     case .keyframe(let track, let place):
-      guard let id = directory.encoding(at: place, of: track, tracks),
-        !tracks.producers[tracks.encodings[id].producer].isMuted
-      else { return }
-      turn.want(keyframeOf: id)
+      guard let id = directory.encoding(at: place, of: track, tracks) else { return }
+      guard tracks.producers[tracks.encodings[id].producer].isMuted else { return turn.want(keyframeOf: id) }
+      // The mute may be over at the mirror already. Then it is a wish for the first picture.
+      for index in tracks.encodings[id].pipes.indices where tracks.encodings[id].pipes[index].pipe == pipe {
+        tracks.encodings[id].pipes[index].awaitsKeyframe = true
+      }
     case .missing(let track, let place, let numbers):
       guard let id = directory.encoding(at: place, of: track, tracks),
         !tracks.producers[tracks.encodings[id].producer].isMuted
