@@ -35,6 +35,18 @@ private struct CopyCounter: TapSink, PipeSink {
   mutating func write(_ message: PipeMessage) {}
 }
 
+/// Keeps what crosses a pipe.
+private struct CopyKeeper: PipeSink {
+  var packets: [(PipedPacket, [UInt8])] = []
+
+  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool {
+    packets.append((packet, bytes.withUnsafeBufferPointer { Array($0) }))
+    return true
+  }
+
+  mutating func write(_ message: PipeMessage) {}
+}
+
 struct AllocationTests {
   /// A publisher's packets of a second, sealed, with `receivers` that watch.
   @Test(
@@ -83,6 +95,45 @@ struct AllocationTests {
     #expect(counter.taps - taps == (copies == .pipe ? 0 : datagrams.count))
     #expect(counter.pipes - pipes == (copies == .tap ? 0 : datagrams.count))
     #expect(allocated == 0)
+  }
+
+  /// What crosses a pipe is taken in, stored, and sent to those who watch.
+  @Test(arguments: [CodecProfile.vp8, .opus, .av1]) func aMirrorAllocatesNothing(codec: CodecProfile) throws {
+    let room = try TwoWorkers()
+    let anna = try room.near.join("anna")
+    let kind = codec == .opus ? MediaKind.audio : .video
+    let track = room.near.publish(anna, kind, codec: codec)
+    let people = try ["bert", "carl"].map { try room.far.join($0) }
+    room.mirror(track, kind, publisher: anna)
+    for peer in people { room.far.subscribe(peer, to: track) }
+    room.run(.seconds(3))
+    let datagrams = Self.datagrams(of: anna, from: room.near.now)
+    defer { for datagram in datagrams { datagram.deallocate() } }
+    let at = room.near.now + .milliseconds(1)
+    for datagram in datagrams { room.near.worker.receive(datagram, from: anna.path, at: at) }
+    var crossing = CopyKeeper()
+    room.near.worker.drainPipe(room.pipe, into: &crossing)
+    let before = room.far.worker.counters.forwarded
+    let allocated = Self.allocations(&room.far.worker, crossing.packets, through: room.pipe, at: at)
+    #expect(crossing.packets.count == datagrams.count && crossing.packets.count >= 30)
+    #expect(room.far.worker.counters.forwarded - before == UInt64(crossing.packets.count * 2))
+    #expect(allocated == 0)
+  }
+
+  private static func allocations(
+    _ worker: inout WorkerState, _ packets: [(PipedPacket, [UInt8])], through pipe: PipeKey, at now: Instant
+  ) -> UInt {
+    var sink = NullSink()
+    let before = roost_thread_allocations()
+    var index = 0
+    while index < packets.count {
+      let (packet, bytes) = packets[index]
+      worker.receive(packet, bytes.span, through: pipe, at: now)
+      if index % 4 == 3 { worker.flush(at: now, into: &sink) }
+      index += 1
+    }
+    worker.flush(at: now, into: &sink)
+    return UInt(roost_thread_allocations() - before)
   }
 
   private static func fallBehind(_ call: Call) {
