@@ -173,11 +173,11 @@ import Testing
     #expect(consumer.decide(frame(2, 5), layer: 0, alignment: nil).rewrite?.pictureIDDelta == 0)
     // A frame from before the newest takes nothing back.
     #expect(consumer.decide(frame(3, 4), layer: 0, alignment: nil).rewrite?.pictureIDDelta == 0)
-    consumer.changeSource(target: 0)
+    consumer.changeStream(target: 0)
     let between = consumer.decide(stored(50, at: 50, key: true, picture: 0x7fff), layer: 0, alignment: nil)
     #expect(between.rewrite != nil)
     #expect(consumer.decide(stored(51, at: 51, picture: 0), layer: 0, alignment: nil).rewrite != nil)
-    consumer.changeSource(target: 0)
+    consumer.changeStream(target: 0)
     let other = try #require(consumer.decide(frame(90, 700, key: true), layer: 0, alignment: nil).rewrite)
     #expect(700 &+ other.pictureIDDelta == 6)
   }
@@ -223,7 +223,7 @@ import Testing
   @Test func anotherSourceContinuesTheNumbering() throws {
     let consumer = videoConsumer()
     let a = try #require(consumer.decide(stored(100, timestamp: 5, key: true), layer: 0, alignment: 3).rewrite)
-    consumer.changeSource(target: 0)
+    consumer.changeStream(target: 0)
     #expect(consumer.decide(stored(4), layer: 0, alignment: 99).reason == .awaitingKeyframe)
     let b = try #require(
       consumer.decide(stored(5, timestamp: 1 << 30, at: 20, key: true), layer: 0, alignment: 99).rewrite)
@@ -253,7 +253,7 @@ import Testing
     for step in 0..<2000 {
       if Int.random(in: 0..<100, using: &random) == 0 { consumer.target = Int8.random(in: 0...2, using: &random) }
       if Int.random(in: 0..<200, using: &random) == 0 { consumer.interrupt() }
-      if Int.random(in: 0..<300, using: &random) == 0 { consumer.changeSource(target: consumer.target) }
+      if Int.random(in: 0..<300, using: &random) == 0 { consumer.changeStream(target: consumer.target) }
       for layer in 0..<3 {
         let key = Int.random(in: 0..<20, using: &random) == 0
         let packet = stored(

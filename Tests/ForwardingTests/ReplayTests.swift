@@ -149,7 +149,7 @@ import Testing
     let consumer = videoConsumer()
     let old = try #require(
       consumer.decide(stored(7, timestamp: 5, at: 1_900, key: true), layer: 0, alignment: nil).rewrite)
-    consumer.changeSource(target: 0)
+    consumer.changeStream(target: 0)
     let sent = try replay(consumer)
     try expectCloseTogether(sent)
     let first = try #require(sent.first)

@@ -65,7 +65,7 @@ import Testing
           let packets = sources[source].next(key: isKey)
           for (index, packet) in packets.enumerated() {
             if source == shown && next != shown && number == 0 && index == min(changesAt, packets.count - 1) {
-              consumer.changeSource(target: 0)
+              consumer.changeStream(target: 0)
               if limit != consumer.limit && Int.random(in: 0..<4, using: &random) == 0 { consumer.limit = limit }
               viewer.switched()
               (shown, switches) = (next, switches + 1)

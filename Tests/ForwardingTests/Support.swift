@@ -60,7 +60,7 @@ final class TestConsumer {
   func spendCredit() -> Bool { value.spendCredit() }
   func interrupt() { value.interrupt() }
   func setPaused(_ paused: Bool) { value.setPaused(paused) }
-  func changeSource(target: Int8) { value.changeSource(target: target) }
+  func changeStream(target: Int8) { value.changeStream(target: target) }
   func original(of sequence: UInt16) -> (layer: Int8, sequence: Int64, segment: Int)? { value.original(of: sequence) }
   func rewriteAgain(_ packet: StoredPacket, segment: Int) -> Rewrite { value.rewriteAgain(packet, segment: segment) }
   func nextRetransmission(_ codec: CodecProfile) -> (ssrc: UInt32, payloadType: UInt8, sequence: UInt16)? {

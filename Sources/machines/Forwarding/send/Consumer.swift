@@ -195,8 +195,8 @@ public struct Consumer: Sendable {
   public mutating func interrupt() { conditions.insert(.needsStart) }
 
   /// Another producer's stream is to follow on this one's: nothing of the old numbering can be asked for again.
-  public mutating func changeSource(target: Int8) {
-    map.changeSource()
+  public mutating func changeStream(target: Int8) {
+    map.changeStream()
     self.target = target
     conditions.insert(.needsStart)
   }

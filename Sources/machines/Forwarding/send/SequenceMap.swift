@@ -109,7 +109,7 @@ struct SequenceMap: Sendable {
   // MARK: segments
 
   /// What was sent so far is another producer's: nothing of it can be asked for again.
-  mutating func changeSource() {
+  mutating func changeStream() {
     for index in 0..<Int(segmentCount) {
       segments[index].layer = Segment.foreign
       segments[index].alignment = nil

@@ -49,7 +49,7 @@ extension Forwarder {
   /// A consumer has what follows its track begin anew: it is sent nothing until `begin` says what.
   mutating func leave(_ id: ConsumerID) {
     consumers[id].producer = nil
-    consumers[id].consumer.changeSource(target: 0)
+    consumers[id].consumer.changeStream(target: 0)
     // Who is told of layers is told of the new track's, and when it begins.
     consumers[id].toldLayer = -1
     consumers[id].wait = MediaWait()

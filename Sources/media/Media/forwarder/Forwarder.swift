@@ -22,12 +22,12 @@ struct Forwarder: ~Copyable {
   }
 
   /// What an encoding brings has numbers and a clock of its own from now on, and so has what receivers are sent of it.
-  mutating func changeSource(of encoding: EncodingID, _ tracks: borrowing Tracks) {
+  mutating func changeStream(of encoding: EncodingID, _ tracks: borrowing Tracks) {
     let producer = tracks.encodings[encoding].producer
     let layer = Int8(truncatingIfNeeded: tracks.encodings[encoding].encoding.index)
     for consumer in tracks.producers[producer].consumers where consumers[consumer].consumer.currentLayer == layer {
       let target = consumers[consumer].consumer.target
-      consumers[consumer].consumer.changeSource(target: target)
+      consumers[consumer].consumer.changeStream(target: target)
     }
   }
 

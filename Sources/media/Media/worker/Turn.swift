@@ -109,7 +109,7 @@ extension WorkerState {
   @inline(never)
   private mutating func followAll() {
     turn.isWishing = false
-    for encoding in turn.restarts { forwarder.changeSource(of: encoding, tracks) }
+    for encoding in turn.restarts { forwarder.changeStream(of: encoding, tracks) }
     for encoding in turn.wanted { tracks.wantKeyframe(encoding, &turn) }
     for track in turn.needs { ends.sayLayers(of: track, tracks, at: turn.now) }
     turn.needs.removeAll(keepingCapacity: true)
