@@ -196,6 +196,24 @@ struct PipeTests {
     #expect(crossing.messages.count { if case .keyframe = $0 { true } else { false } } == 3)
   }
 
+  /// Mirrors that come and go while the source takes nothing.
+  @Test func ofMirrorsThatAreGoneNothingWaits() {
+    var pipe = Pipe(key: PipeKey(1))
+    for number in 0..<1_000 {
+      pipe.say(.layers(ProducerKey(UInt64(number)), wanted: 1))
+      if number > 0 { pipe.forget(track: ProducerKey(UInt64(number))) }
+    }
+    var crossing = MessageList()
+    pipe.drain(into: &crossing)
+    #expect(crossing.messages == [.layers(ProducerKey(0), wanted: 1)])
+    // The source has heard of this one, and hears that it is over, once.
+    for _ in 0..<3 {
+      pipe.forget(track: ProducerKey(0))
+      pipe.drain(into: &crossing)
+    }
+    #expect(crossing.messages == [.layers(ProducerKey(0), wanted: 1), .layers(ProducerKey(0), wanted: 0)])
+  }
+
   @Test func aSenderThatBeginsAnewGoesOnBehindThePipe() throws {
     let room = try TwoWorkers()
     defer { room.end() }
