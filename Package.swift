@@ -299,7 +299,8 @@ let package = Package(
     tests(
       "RoostCommandTests",
       [
-        "roost", "Calls", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "Storage",
+        "roost", "Calls", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "SRTP",
+        "Storage",
         "Tokens", "SyntheticParticipant", "TestSupport", "TinyHTTP", "Webhooks",
       ],
       exclude: ["TLS"]),

@@ -5,6 +5,7 @@ import Configuration
 import Crypto
 import Foundation
 import TestSupport
+import SRTP
 import Testing
 
 @testable import roost
@@ -184,6 +185,14 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
     #expect(cryptography(cpuInfo: "").level == .warning)
     #expect(mediaEncryption(.auto).level == .ok)
     #expect(mediaEncryption(.libSRTP).level == .warning, "works, but costs more")
+    let costs = [
+      SRTPCost(backend: .ipsecMB, perPacket: TimeDelta(nanoseconds: 590)),
+      SRTPCost(backend: .openSSL, perPacket: TimeDelta(nanoseconds: 300)),
+    ]
+    let finding = mediaEncryption(.auto, costs: costs)
+    #expect(finding.level == .ok && finding.text.contains("OpenSSL"), "where it is the cheapest, it is taken")
+    #expect(finding.text.contains("ipsec-mb 590 ns, openssl 300 ns"))
+    #expect(mediaEncryption(.ipsecMB, costs: costs).level == .warning)
   }
 
   @Test func moreWorkersThanCPUsWarn() {

@@ -55,7 +55,7 @@ public enum SRTPBackend: String, CaseIterable, Sendable {
   /// Those that this machine can use.
   public static var available: [SRTPBackend] { allCases.filter(\.isAvailable) }
 
-  /// The cheapest one here by measurement: docs/decisions/0004-srtp-backends.md.
+  /// The one to use where nobody has measured: docs/decisions/0004-srtp-backends.md. A server measures when it starts (`costs`).
   public static func preferred(for profile: SRTPProfile) -> SRTPBackend {
     profile != .aes128CMSHA1_80 && MultiBufferGCM.isAvailable ? .ipsecMB : .openSSL
   }

@@ -175,9 +175,9 @@ public final class RoostServer: Sendable {
     }
   }
 
-  /// The configured backend; nil stands for the fastest for each profile.
+  /// The configured backend, or the one that is the cheapest here.
   private static func srtpBackend(_ library: ServerConfiguration.SRTPLibrary) throws(StartError) -> SRTPBackend? {
-    guard library != .auto else { return nil }
+    guard library != .auto else { return .cheapest(of: SRTPBackend.costs(now: MonotonicClock.now)) }
     guard let backend = SRTPBackend(rawValue: library.rawValue), backend.isAvailable else {
       throw StartError("this machine cannot use \(library.rawValue); expected auto, which can", key: "media.srtp")
     }
