@@ -42,6 +42,19 @@ func milliseconds(_ n: Int) -> Instant { Instant.zero + TimeDelta.milliseconds(n
     #expect(try poll(&builder, at: milliseconds(1_000)) == Reported())
   }
 
+  /// Who has a clock of their own asks for what there is.
+  @Test func whatWaitsIsReportedWhenAskedFor() {
+    var builder = TransportFeedbackBuilder()
+    var bytes: [UInt8] = []
+    #expect(builder.report(sender: 1, media: 2, into: &bytes) == 0 && bytes.isEmpty)
+    builder.record(7, at: milliseconds(1_000))
+    #expect(builder.nextDeadline > milliseconds(1_001))
+    #expect(builder.report(sender: 1, media: 2, into: &bytes) == 1 && !bytes.isEmpty)
+    bytes = []
+    #expect(
+      builder.report(sender: 1, media: 2, into: &bytes) == 0 && bytes.isEmpty && builder.nextDeadline == .distantFuture)
+  }
+
   @Test func aQuietSenderIsReportedAfterAHundredMilliseconds() throws {
     var builder = TransportFeedbackBuilder()
     builder.record(10, at: milliseconds(1_000))

@@ -299,6 +299,7 @@ extension Scenario {
       self = try Scenario(options.people)
     }
     ramp = options.ramp ?? ramp
+    if let feedback = options.feedback { for index in people.indices { people[index].feedback = feedback } }
     duration = options.duration ?? duration
     rooms = options.rooms ?? rooms
     room = options.room

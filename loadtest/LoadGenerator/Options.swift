@@ -33,6 +33,8 @@ struct Options: Equatable {
   var scenario: String?
   var duration: TimeDelta?
   var ramp: TimeDelta?
+  /// How everybody tells of their line, whatever the scenario says.
+  var feedback: BandwidthFeedback?
   var rooms: Int?
   /// How often the benchmark's scenarios are run.
   var rounds: Int?
@@ -211,6 +213,10 @@ extension Options {
       options.task = .floods(value)
       return true
     },
+    "--feedback": { options, value in
+      options.feedback = BandwidthFeedback(rawValue: value)
+      return options.feedback != nil
+    },
     "--fault": { options, value in
       options.environment.fault = ServerFault(rawValue: value)
       return options.environment.fault != nil
@@ -274,6 +280,7 @@ extension Options {
       --event-loops N     threads that Janus's connections share; without, each has its own, as is its default
       --coalesce V,A[,L]  how long its packets of video, of audio, and of audio to an audience that listens may wait for
                           company, in milliseconds (1,2,0)
+      --feedback KIND     how everybody tells of their line: \(BandwidthFeedback.allCases.map(\.rawValue).joined(separator: ", "))
       --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)
       --no-limit          leave out the yardstick of what this machine cannot go below
       --strict            fail where a scenario's target of cost, memory or delay is missed too

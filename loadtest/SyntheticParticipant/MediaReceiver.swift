@@ -8,6 +8,8 @@ import RoostProtocol
 
 struct MediaReceiver {
   static let reportInterval = TimeDelta.seconds(1)
+  /// How often arrivals are reported, as browsers do it at the rates of a load test.
+  static let feedbackInterval = TimeDelta.milliseconds(50)
   /// How often missing packets are looked at. Lower repairs sooner, higher forgives reordering without a NACK.
   static let repairInterval = TimeDelta.milliseconds(10)
 
@@ -24,6 +26,7 @@ struct MediaReceiver {
   let ssrc: UInt32
   private let cname: [UInt8]
   private var nextReport = Instant.distantFuture
+  private var nextFeedback = Instant.distantFuture
   private var nextRepair = Instant.distantFuture
   /// Whether every subscription was found to flow since they changed last.
   private var haveAllBegun = false
@@ -51,10 +54,18 @@ struct MediaReceiver {
   /// What it says that its line carries, in bits per second; nil where it says nothing.
   var saidEstimate: Double? { kind == .remb ? ownEstimate.bitrate : nil }
 
-  var nextDeadline: Instant { min(nextReport, nextRepair, feedback.nextDeadline, ownEstimate.nextDeadline) }
+  var nextDeadline: Instant { min(nextReport, nextRepair, nextFeedback, ownEstimate.nextDeadline) }
 
+  /// Everybody has a phase of their own: a crowd whose clocks went together would have a server wake once for all that they report.
   mutating func begin(at now: Instant) {
-    if nextReport == .distantFuture { nextReport = now + Self.reportInterval }
+    guard nextReport == .distantFuture else { return }
+    nextReport = now + Self.phase(ssrc, of: Self.reportInterval)
+    if kind == .twcc { nextFeedback = now + Self.phase(ssrc, of: Self.feedbackInterval) }
+  }
+
+  /// A part of an interval, at least a thousandth, that is the same for a number and even over all of them.
+  static func phase(_ number: UInt32, of interval: TimeDelta) -> TimeDelta {
+    TimeDelta(nanoseconds: interval.nanoseconds / 1_000 * Int64(number % 1_000 + 1))
   }
 
   /// The lines of the latest offer: all that carry a track.
@@ -175,9 +186,11 @@ struct MediaReceiver {
   mutating func poll(at now: Instant, transport: inout SecureTransport, outbox: inout Outbox) {
     if nextRepair <= now { repair(at: now, &transport, &outbox) }
     compound.removeAll(keepingCapacity: true)
-    if feedback.nextDeadline <= now {
+    if nextFeedback <= now {
+      nextFeedback = nextFeedback + Self.feedbackInterval
+      if nextFeedback <= now { nextFeedback = now + Self.feedbackInterval }
       let media = streams.first?.line.ssrc ?? 0
-      _ = feedback.poll(at: now, sender: ssrc, media: media, into: &compound)
+      _ = feedback.report(sender: ssrc, media: media, into: &compound)
       sendCompound(&transport, &outbox)
       compound.removeAll(keepingCapacity: true)
     }

@@ -59,7 +59,12 @@ public struct TransportFeedbackBuilder: Sendable {
 
   /// Appends the feedback that is due, as whole RTCP packets, and returns their number: 0 before `nextDeadline`.
   public mutating func poll(at now: Instant, sender: UInt32, media: UInt32, into buffer: inout [UInt8]) -> Int {
-    guard waiting > 0, now >= nextDeadline, let newest = unwrapper.newest else { return 0 }
+    now >= nextDeadline ? report(sender: sender, media: media, into: &buffer) : 0
+  }
+
+  /// Appends feedback about all that has not been reported on, for those with a clock of their own. The number of packets: 0 where nothing waits.
+  public mutating func report(sender: UInt32, media: UInt32, into buffer: inout [UInt8]) -> Int {
+    guard waiting > 0, let newest = unwrapper.newest else { return 0 }
     var packets = 0
     while next <= newest {
       let base = next
