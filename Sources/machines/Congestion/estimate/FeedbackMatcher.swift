@@ -182,7 +182,8 @@ struct FeedbackMatcher {
 
   /// What the last feedback said arrived, in order of number; empty when only the sum was asked for.
   var received: ArraySlice<ReceivedPacket> { slots[..<listed] }
-  private var slots = Array(repeating: ReceivedPacket(), count: 256)
+  /// Grows to what one feedback reports, which of most lines is little: it is kept for each receiver.
+  private var slots: [ReceivedPacket] = []
   /// How many `received` are.
   private(set) var listed = 0
   /// The same, taken together.

@@ -36,8 +36,8 @@ struct SentPacket {
 
 /// The packets sent last, by number. Appending allocates only while the ring grows to what the line needs.
 struct SendHistory {
-  /// Packets remembered at first: at 1.5 Mbit/s about three seconds.
-  static let smallest = 512
+  /// Packets remembered at first: at 1.5 Mbit/s about a second and a half.
+  static let smallest = 256
   /// Packets remembered at most. Must stay below 32,768, or a number on the wire would have two meanings.
   static let largest = 16_384
   /// A packet this young is worth a larger ring when its slot is needed.
