@@ -208,7 +208,7 @@ struct AllocationTests {
     let (allocated, turns) = Self.allocations(&call.worker, traffic)
     let after = call.worker.counters
     #expect(after.forwarded - before.forwarded == UInt64(traffic.count * (people.count - 1)))
-    #expect(turns < traffic.count / 2)
+    #expect(turns * 5 < traffic.count * 3, "\(turns): a beat of a millisecond, and what it takes to judge that")
     #expect(2 * (after.packetsOut - before.packetsOut) > 3 * (after.sends - before.sends), "they left together")
     #expect(allocated == 0)
   }

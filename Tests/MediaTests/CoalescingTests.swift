@@ -14,7 +14,7 @@ struct CoalescingTests {
   ) -> Coalescing {
     var coalescing = Coalescing(window)
     for tick in 0...40 {
-      coalescing.note(rate / 100, kind, tracks: 32, endsFrame: true, at: .zero + .milliseconds(1_000 + 10 * tick))
+      coalescing.note(rate / 100, kind, tracks: 32, at: .zero + .milliseconds(1_000 + 10 * tick))
     }
     return coalescing
   }
@@ -48,7 +48,7 @@ struct CoalescingTests {
     var busy = coalescing(50_000)
     #expect(busy.hold(.audio, tracks: 32, endsFrame: false) > .zero)
     #expect(busy.rest > .zero)
-    busy.note(10, .audio, tracks: 32, endsFrame: false, at: .zero + .seconds(100))
+    busy.note(10, .audio, tracks: 32, at: .zero + .seconds(100))
     #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == .zero)
     #expect(busy.rest == .zero)
   }
@@ -71,16 +71,34 @@ struct CoalescingTests {
     #expect(abs(rest.seconds * 1_000 - milliseconds) < 0.02)
   }
 
-  /// A worker that was sent one picture's end and sound each millisecond, for as long as it takes to judge that.
-  private func dense(_ window: CoalescingWindow, tracks: Int = 32, perMillisecond events: Int = 2) -> Coalescing {
+  /// A worker that was sent a picture and sound each millisecond, a third of it apart, for as long as it takes to judge that.
+  private func dense(_ window: CoalescingWindow, tracks: Int = 32, perMillisecond arrivals: Int = 2) -> Coalescing {
     var coalescing = Coalescing(window)
     for tick in 0...200 {
-      for event in 0..<events {
-        coalescing.note(
-          40, event == 0 ? .video : .audio, tracks: tracks, endsFrame: true, at: .zero + .milliseconds(1_000 + tick))
+      for arrival in 0..<arrivals {
+        let now = Instant.zero + .milliseconds(1_000 + tick) + .microseconds(333 * arrival)
+        coalescing.arrived(at: now)
+        coalescing.note(40, arrival == 0 ? .video : .audio, tracks: tracks, at: now)
       }
     }
     return coalescing
+  }
+
+  /// What would wake the worker counts, whatever it is: frames of small rooms, and what receivers report, which comes from five hundred
+  /// of them twenty times a second.
+  @Test(arguments: [
+    (apart: TimeDelta.microseconds(100), beats: true), (.microseconds(40), true), (.microseconds(2), false),
+  ])
+  func reportsToo(_ apart: TimeDelta, _ beats: Bool) {
+    var coalescing = Coalescing(CoalescingWindow())
+    for tick in 0...20 {
+      let begin = Instant.zero + .milliseconds(1_000 + 20 * tick)
+      coalescing.note(1_000, .video, tracks: 2, at: begin)
+      for report in 0..<190 { coalescing.arrived(at: begin + apart * Int64(report)) }
+    }
+    #expect(coalescing.beat == (beats ? .milliseconds(1) : .zero), "those that come back to back wake it a few times")
+    #expect(coalescing.hold(.video, tracks: 2, endsFrame: true) == .zero, "the beat is all that a small room waits for")
+    #expect(coalescing.hold(.audio, tracks: 2, endsFrame: false) == .zero)
   }
 
   @Test(arguments: [
@@ -114,12 +132,51 @@ struct CoalescingTests {
       busy.hold(.video, tracks: 32, endsFrame: false) <= window.video - busy.beat, "begun frames too")
   }
 
+  /// Sixty calls of two send little, and would have the worker wake for each packet.
+  @Test(arguments: [(perMillisecond: 4, beats: true), (3, false)])
+  func whoWouldWakeOftenKeepsABeat(_ perMillisecond: Int, _ beats: Bool) {
+    var coalescing = Coalescing(CoalescingWindow())
+    for tick in 0...300 {
+      for arrival in 0..<perMillisecond {
+        let now = Instant.zero + .milliseconds(1_000 + tick) + .microseconds(120 * arrival)
+        coalescing.arrived(at: now)
+        coalescing.note(1, arrival == 0 ? .video : .audio, tracks: 4, at: now)
+      }
+    }
+    #expect(coalescing.beat == (beats ? .milliseconds(1) : .zero))
+  }
+
+  /// However long the window is, few datagrams are no reason for a beat.
+  @Test func aLongWindowIsNoReasonForABeat() {
+    var coalescing = Coalescing(CoalescingWindow(video: .milliseconds(10), audio: .milliseconds(10)))
+    for tick in 0...500 {
+      let now = Instant.zero + .milliseconds(1_000 + tick)
+      coalescing.arrived(at: now)
+      coalescing.note(1, .video, tracks: 4, at: now)
+    }
+    #expect(coalescing.beat == .zero, "a thousand wakings a second")
+  }
+
+  /// A little sound of a large room takes the beat from nobody; where most of what comes is that, what is held has the worker rest.
+  @Test(arguments: [(large: 1, beats: true), (5, false)])
+  func soundOfALargeRoomKeepsTheWorkerResting(_ large: Int, _ beats: Bool) {
+    var coalescing = Coalescing(CoalescingWindow())
+    for tick in 0...300 {
+      for arrival in 0..<6 {
+        let now = Instant.zero + .milliseconds(1_000 + tick) + .microseconds(120 * arrival)
+        coalescing.arrived(at: now)
+        coalescing.note(20, .audio, tracks: arrival < large ? 32 : 2, at: now)
+      }
+    }
+    #expect(coalescing.beat == (beats ? .milliseconds(1) : .zero))
+  }
+
   @Test func whoHasLittleToDoKeepsNoBeat() {
     let window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2))
     #expect(dense(window, perMillisecond: 1).beat == .zero, "one event a window")
     let uneven = CoalescingWindow(video: .milliseconds(10), audio: .microseconds(250))
     #expect(dense(uneven, perMillisecond: 1).beat == .zero, "a beat would be shorter than what comes is apart")
-    #expect(dense(window, tracks: 11).beat == .zero, "rooms are small")
+    #expect(dense(window, tracks: 2).beat == .milliseconds(1), "the control, and small rooms too")
     #expect(coalescing(50_000, .audio, window).beat == .zero, "sound alone rests for its own window")
     #expect(coalescing(50_000, .video, window).beat == .zero, "a hundred frames a second")
   }

@@ -161,9 +161,9 @@ struct LoopTests {
     let start = MonotonicClock.now().nanoseconds
     // Sixty frames of a large room in fifty milliseconds.
     for frame in 0...60 {
-      bench.loop.state.egress.coalescing.note(
-        100, .video, tracks: 16, endsFrame: true,
-        at: Instant(nanoseconds: start - 50_000_000 + Int64(frame) * 833_334))
+      let arrival = Instant(nanoseconds: start - 50_000_000 + Int64(frame) * 833_334)
+      bench.loop.state.egress.coalescing.arrived(at: arrival)
+      bench.loop.state.egress.coalescing.note(100, .video, tracks: 16, at: arrival)
     }
     bench.mailbox.post(.counters { _ in })
     let now = Instant(nanoseconds: start) + .microseconds(100)

@@ -28,10 +28,10 @@ public struct CoalescingWindow: Hashable, Sendable {
 
 /// Shortens the window where a worker is idle or a room is small, and says how long a busy worker may rest.
 ///
-/// Where more than one frame or sound packet of large rooms comes in a window, waking for each and again for what is due
-/// then costs more than the sends gain. Such a worker turns at a beat of one window: video that it finds leaves at once,
+/// Where a busy worker would wake more than once in a window, for media or for what receivers report, waking for each and again for
+/// what is due then costs more than the sends gain. Such a worker turns at a beat of one window: video that it finds leaves at once,
 /// sound may be held until a later beat, a quarter of one being left for the turn itself. Nothing is sent later than its
-/// window allows, but for what waits when a beat begins.
+/// window allows, but for what waits when a beat begins, and for small rooms, whose packets wait for the beat alone.
 struct Coalescing {
   /// A room with so few tracks brings a receiver nothing more within a window; with the larger number it is worth all of it.
   static let tracks = 4...12
@@ -42,6 +42,10 @@ struct Coalescing {
   static let frame = TimeDelta.microseconds(250)
   /// From so many receivers on those of the only sound in a room are an audience.
   static let audience = 50
+  /// Datagrams that come so close to each other wake a worker once.
+  static let burst = TimeDelta.microseconds(50)
+  /// So many wakings a second cost more than what is sent: who would wake so often keeps a beat however little leaves.
+  static let wakings: Int64 = 3_000
   /// How often the load is looked at.
   static let interval = TimeDelta.milliseconds(50)
   /// A share that is everything.
@@ -51,8 +55,11 @@ struct Coalescing {
   private var since = Instant.zero
   private var packets: Int64 = 0
   private var videoPackets: Int64 = 0
-  /// Frames that ended and sound packets that came in rooms that are worth the whole window.
-  private var events: Int64 = 0
+  /// Packets that came, and those of them that were of rooms which are worth the whole window.
+  private var (arrivals, arrivalsOfLarge): (Int64, Int64) = (0, 0)
+  /// How often a datagram came that would have woken the worker, and the last of these.
+  private var bursts: Int64 = 0
+  private var lastBurst = Instant.zero
   private var share: Int64 = 0
   /// How long the sockets may be left alone: as long as the most urgent kind of what comes in may wait.
   private(set) var rest = TimeDelta.zero
@@ -67,13 +74,21 @@ struct Coalescing {
 
   init(_ window: CoalescingWindow) { self.window = window }
 
-  /// Notes that a packet of a room with `tracks` published tracks is to be sent `count` times. `endsFrame` is the marker
-  /// of a video packet.
-  mutating func note(_ count: Int, _ kind: MediaKind, tracks: Int, endsFrame: Bool, at now: Instant) {
+  /// Notes that a datagram came, of whatever kind.
+  @inline(__always)
+  mutating func arrived(at now: Instant) {
+    guard now - lastBurst >= Self.burst else { return }
+    bursts += 1
+    lastBurst = now
+  }
+
+  /// Notes that a packet of a room with `tracks` published tracks is to be sent `count` times.
+  mutating func note(_ count: Int, _ kind: MediaKind, tracks: Int, at now: Instant) {
     if now - since >= Self.interval { judge(at: now) }
     packets += Int64(count)
     if kind == .video { videoPackets += Int64(count) }
-    if tracks >= Self.tracks.upperBound && (kind == .audio || endsFrame) { events += 1 }
+    arrivals += 1
+    if tracks >= Self.tracks.upperBound { arrivalsOfLarge += 1 }
   }
 
   private mutating func judge(at now: Instant) {
@@ -84,8 +99,11 @@ struct Coalescing {
     // No longer than what is most urgent may wait. What comes meanwhile for a room that holds nothing is late by as much.
     let turn = min(window.video, window.audio)
     rest = part(of: videoPackets > 0 ? turn : window.audio, share << 10)
-    beat = share == Self.whole && videoPackets > 0 && turn * events > elapsed ? turn : .zero
-    (since, packets, videoPackets, events) = (now, 0, 0, 0)
+    // Where sound of large rooms is most of what comes, what is held for company has the worker rest already.
+    let isAlwaysHeld = videoPackets == 0 && arrivalsOfLarge * 2 > arrivals
+    let isBusy = share == Self.whole || bursts > elapsed.nanoseconds / (1_000_000_000 / Self.wakings)
+    beat = isBusy && !isAlwaysHeld && turn * bursts > elapsed ? turn : .zero
+    (since, packets, videoPackets, bursts, arrivals, arrivalsOfLarge) = (now, 0, 0, 0, 0, 0)
   }
 
   /// How long a turn that began at `began` and ends at `now` is followed by rest: until the next beat, and not at all where that
@@ -103,7 +121,7 @@ struct Coalescing {
   mutating func hold(
     _ packet: StoredPacket, _ kind: MediaKind, receivers: Int, tracks: Int, sounds: Int, at now: Instant
   ) -> TimeDelta {
-    note(receivers, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    note(receivers, kind, tracks: tracks, at: now)
     if kind == .audio, let audience = holdForAudience(sounds: sounds, receivers: receivers) { return audience }
     return hold(kind, tracks: tracks, endsFrame: packet.marker)
   }

@@ -10,6 +10,7 @@ extension WorkerState {
   /// Takes in one datagram. The bytes are changed in place; nothing of them is kept but copies.
   public mutating func receive(_ datagram: UnsafeMutableRawBufferPointer, from path: Path, at now: Instant) {
     begin(at: now)
+    egress.coalescing.arrived(at: now)
     counted.packetsIn &+= 1
     counted.bytesIn &+= UInt64(datagram.count)
     let bytes = datagram.assumingMemoryBound(to: UInt8.self)
