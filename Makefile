@@ -54,13 +54,13 @@ sample: ## build the sample of an app on a phone as the package that an app copi
 	@scripts/dependencies build
 	swift build --package-path Samples/Phone --scratch-path $(CURDIR)/.build
 
-instructions: loadtest-build ## count the instructions of forwarding a packet, and hold them against their limit
+instructions: loadtest-build ## count the instructions of forwarding a packet, of a join, a call and a hello, and hold them against their limits
 	@scripts/dependencies build test
 	@scripts/instructions .build/release/forward-bench
+	@scripts/rules-cost .build/release/rules-bench
 
-rules-cost: ## count the instructions of a join, a call and a hello (EARLIER=PROGRAM: another build of rules-bench, to compare with)
+rules-cost: loadtest-build ## count the instructions of a join, a call and a hello, and hold them against their limits (EARLIER=PROGRAM: another build of rules-bench, to compare with)
 	@scripts/dependencies build test
-	ROOST_PART=rules-bench swift build $(RELEASE)
 	@scripts/rules-cost .build/release/rules-bench $(EARLIER)
 
 browser-test: loadtest-build ## run the browser tests (PYTEST=ARGUMENTS)
@@ -92,7 +92,7 @@ stacks: build ## FFmpeg 8 before three Chromiums, and each stack alone in a room
 # programs as users do; besides, a build for release looks at a whole module at once, and finds other errors.
 loadtest-build:
 	@scripts/dependencies build
-	ROOST_PART=roost,loadtest,forward-bench swift build $(RELEASE)
+	ROOST_PART=roost,loadtest,forward-bench,rules-bench swift build $(RELEASE)
 	@mkdir -p out/loadtest
 
 loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video16, ARGUMENTS="--server URL" ...)
