@@ -146,11 +146,17 @@ public func productsDirectory() throws -> URL {
   return URL(filePath: program).deletingLastPathComponent()
 }
 
+private let nextPort = Locked(UInt16.random(in: 20_000..<32_000))
+
 /// A TCP port of loopback that nobody had a moment ago, nor the UDP port of that number. It is below those that the kernel gives to
-/// sockets that ask for none (32,768 and more): one of them would have it before a server of the test is up.
+/// sockets that ask for none (32,768 and more): one of them would have it before a server of the test is up. Tests that run beside each
+/// other are never given the same one.
 public func freePort() throws -> UInt16 {
   for _ in 0..<1_000 {
-    let port = UInt16.random(in: 20_000..<32_000)
+    let port = nextPort.withLock { next in
+      next = next < 31_999 ? next + 1 : 20_000
+      return next
+    }
     guard let (listener, _) = try? Loopback.listen(port: port) else { continue }
     let datagrams = try? Loopback.bindUDP(port: port)
     for descriptor in [listener, datagrams].compactMap(\.self) { close(descriptor) }
