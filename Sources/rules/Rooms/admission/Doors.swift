@@ -25,16 +25,6 @@ enum Doors {
     throw ErrorObject(.banned) { $0.until = ban.until }
   }
 
-  /// Whether the door lets somebody in. Who is refused for the lobby waits there from now on, and moderators hear of it.
-  /// - Throws: 2007 at a locked door, 2008 in the lobby, 1005 for who was sent away, 5002 where too many wait, 1006 for who knocks too
-  ///   often.
-  static func pass(
-    _ session: MemberFacts, _ params: RoomJoinParams, into key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
-  ) throws(ErrorObject) {
-    guard let room = rooms.table[key], try mustKnock(session, at: room) else { return }
-    try knock(session, params, at: key, room, &rooms, &step)
-  }
-
   /// Whether somebody has to wait in the lobby.
   /// - Throws: 2007 at a locked door, 1005 for who was sent away.
   static func mustKnock(_ session: MemberFacts, at room: Room) throws(ErrorObject) -> Bool {
@@ -72,10 +62,12 @@ enum Doors {
   /// After how long somebody asks again whom nobody has heard. Shorter lets those who wait ask more often for nothing.
   private static let knockAgain = TimeDelta.seconds(5)
 
-  private static func knock(
-    _ session: MemberFacts, _ params: RoomJoinParams, at key: RoomKey, _ room: Room, _ rooms: inout Rooms,
-    _ step: inout Step
+  /// Somebody waits in the lobby of a room from now on, and its moderators hear of it.
+  /// - Throws: 2008 always; 1006, 5002 where they may not even wait.
+  static func knock(
+    _ session: MemberFacts, _ params: RoomJoinParams, at key: RoomKey, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) {
+    guard let room = rooms.table[key] else { return }
     var lobby = room.moderation.lobby
     let name = params.displayName ?? session.displayName
     let isNews = !lobby.isWaiting(session.user)

@@ -24,30 +24,50 @@ extension Rooms {
     }
   }
 
-  /// Whether it is worth asking whether somebody may take a seat in a room: what a join looks at, without what it changes. Who is there
-  /// already wants none, and who comes to a lobby is asked about before they knock.
+  /// Whether it is worth asking whether somebody may take a seat in a room. Who is there already wants none, and who comes to a lobby is
+  /// asked about before they knock.
   /// - Throws: what the join would be refused with.
   package func mightSeat(_ member: MemberFacts, _ params: RoomJoinParams, _ now: Now) throws(ErrorObject) -> Bool {
+    switch try entry(params.allowed(to: member), member, now) {
+    case .rejoin: return false
+    case .takeOver(let other): try other.checkGivesWay(to: member, params, table)
+    case .knock, .free: break
+    }
+    return true
+  }
+
+  /// What a join comes to.
+  private enum Entry {
+    /// They are there already, on this seat.
+    case rejoin(Seat)
+    /// Their user is there, on another of their devices.
+    case takeOver(Seat)
+    /// They wait in the lobby.
+    case knock(RoomKey)
+    /// There is a seat for them: in the room that is there, or in a new one with these rules.
+    case free(RoomKey?, RoomRules)
+  }
+
+  /// Finds out what a join comes to. Nothing changes by it.
+  /// - Throws: what the join is refused with.
+  private func entry(_ params: RoomJoinParams, _ member: MemberFacts, _ now: Now) throws(ErrorObject) -> Entry {
     try member.checkJoin(params.room)
     guard let roomRules = rules.rules(forRoom: params.room, ofStream: member.identity.opensStreamRooms) else {
       throw ErrorObject(.roomNotFound)
     }
     try Doors.checkBan(member, in: params.room, self, now)
-    guard !isDraining else { throw ErrorObject(.draining) }
     let existing = table[named: params.room]
-    if let existing, let other = table.seat(ofUser: member.user, in: existing) {
-      guard other.member.session != member.session else { return false }
-      try other.checkGivesWay(to: member, params, table)
-      return true
-    }
+    if let existing, let seat = table.currentSeat(of: member.session), seat.room == existing { return .rejoin(seat) }
+    guard !isDraining else { throw ErrorObject(.draining) }
+    if let existing, let other = table.seat(ofUser: member.user, in: existing) { return .takeOver(other) }
     try AddressBanning.check(member, in: params.room, self, now)
-    if let room = existing.flatMap({ table[$0] }) {
-      if try Doors.mustKnock(member, at: room) { return true }
+    if let existing, let room = table[existing] {
+      if try Doors.mustKnock(member, at: room) { return .knock(existing) }
     } else {
       try Doors.checkRestored(restored.doors[params.room], member)
     }
     try admit(params, member, to: existing, roomRules)
-    return true
+    return .free(existing, roomRules)
   }
 
   private func reply(_ seat: SeatID, _ step: inout Step) throws(ErrorObject) -> RoomSnapshot {
@@ -59,33 +79,16 @@ extension Rooms {
     _ params: RoomJoinParams, _ session: MemberFacts, _ key: RequestKey, _ silence: MediaSilence?,
     _ step: inout Step
   ) throws(ErrorObject) -> SeatID? {
-    let id = key.session
-    try session.checkJoin(params.room)
-    var params = params
-    if session.identity.hasGivenName { params.displayName = nil }
-    let isOfStream = session.identity.opensStreamRooms
-    guard let roomRules = rules.rules(forRoom: params.room, ofStream: isOfStream) else {
-      throw ErrorObject(.roomNotFound)
+    let (id, params) = (key.session, params.allowed(to: session))
+    switch try entry(params, session, step.now) {
+    case .rejoin(let seat): return try rejoin(params, seat, &step)
+    case .takeOver(let other): return try takeOver(other, params, session, key, silence, &step)
+    case .knock(let room): try Doors.knock(session, params, at: room, &self, &step)
+    case .free(let room, let roomRules):
+      if table.stays[id]?.knocksAt == params.room { Doors.leaveLobby(id, &seating.table, &step) }
+      step.send(.vacate(id))
+      step.send(.rooms(.takeSeat(SeatTaking(params, session, key, in: room, roomRules))))
     }
-    try Doors.checkBan(session, in: params.room, self, step.now)
-    let existing = table[named: params.room]
-    if let existing, let seat = table.currentSeat(of: id), seat.room == existing {
-      return try rejoin(params, seat, &step)
-    }
-    guard !isDraining else { throw ErrorObject(.draining) }
-    if let existing, let other = table.seat(ofUser: session.user, in: existing) {
-      return try takeOver(other, params, session, key, silence, &step)
-    }
-    try AddressBanning.check(session, in: params.room, self, step.now)
-    if let existing {
-      try Doors.pass(session, params, into: existing, &self, &step)
-    } else {
-      try Doors.checkRestored(restored.doors[params.room], session)
-    }
-    try admit(params, session, to: existing, roomRules)
-    if table.stays[id]?.knocksAt == params.room { Doors.leaveLobby(id, &seating.table, &step) }
-    step.send(.vacate(id))
-    step.send(.rooms(.takeSeat(SeatTaking(params, session, key, in: existing, roomRules))))
     return nil
   }
 
@@ -117,14 +120,13 @@ extension Rooms {
     let room = key.flatMap { table[$0] }
     let places = room?.rules ?? roomRules
     let isPlayer = session.identity.isPlayer(in: places)
-    let name = session.identity.hasGivenName ? nil : params.displayName
     let wanted = session.mayDecideMedia(of: params.room) ? params.media : nil
     let seats = roomRules.seats(room?.media ?? roomRules.media ?? wanted ?? .video)
     let limit = isPlayer ? places.players ?? 0 : seats
     let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
-    if let key { try table.checkName(name ?? session.displayName, in: key, except: nil) }
+    if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
     guard load.admits(to: key) else { throw ErrorObject(.overloaded) }
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
@@ -196,6 +198,16 @@ extension Rooms {
     if let door = restored.doors.removeValue(forKey: name) { Doors.adopt(door, key, &seating.table) }
     guard let messages = restored.chats.removeValue(forKey: name) else { return }
     seating.table.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
+  }
+}
+
+extension RoomJoinParams {
+  /// Without the name where it is not theirs to choose.
+  fileprivate func allowed(to member: MemberFacts) -> RoomJoinParams {
+    guard member.identity.hasGivenName else { return self }
+    var params = self
+    params.displayName = nil
+    return params
   }
 }
 
