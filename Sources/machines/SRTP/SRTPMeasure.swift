@@ -18,7 +18,7 @@ extension SRTPBackend {
   private static let packetsPerRound = 100
   private static let packetLength = 1_200
 
-  /// Seals packets as browsers receive them (AES-128-GCM) with each library that comes into question, in turn; about two milliseconds.
+  /// Seals packets as browsers receive them (AES-128-GCM) with each library that comes into question, in turn; about a millisecond.
   /// libsrtp2 does not come into question: it calls another of these, and is there for those who configure it. `now` is the time.
   public static func costs(now: () -> Instant) -> [SRTPCost] {
     let profile = SRTPProfile.preferenceOrder[0]

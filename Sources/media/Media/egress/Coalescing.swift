@@ -99,7 +99,7 @@ struct Coalescing {
     // No longer than what is most urgent may wait. What comes meanwhile for a room that holds nothing is late by as much.
     let turn = min(window.video, window.audio)
     rest = part(of: videoPackets > 0 ? turn : window.audio, share << 10)
-    // Where sound of large rooms is most of what comes, what is held for company has the worker rest already.
+    // Where sound of large rooms is most of what comes, packets that are held for others let the worker rest already.
     let isAlwaysHeld = videoPackets == 0 && arrivalsOfLarge * 2 > arrivals
     let isBusy = share == Self.whole || bursts > elapsed.nanoseconds / (1_000_000_000 / Self.wakings)
     beat = isBusy && !isAlwaysHeld && turn * bursts > elapsed ? turn : .zero

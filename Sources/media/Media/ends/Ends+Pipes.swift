@@ -85,7 +85,7 @@ extension Ends {
     }
   }
 
-  /// Which layers of a track are needed, or arrive, has changed: whoever is at the other end of a pipe is told, if the track crosses one.
+  /// Which layers of a track are needed, or arrive, has changed: the other end of each pipe that the track crosses is told.
   mutating func sayLayers(of id: ProducerID, _ tracks: borrowing Tracks, at now: Instant) {
     guard pipes.count > 0, tracks.producers.contains(id) else { return }
     if tracks.producers[id].isMirror { return askLayers(of: id, tracks) }

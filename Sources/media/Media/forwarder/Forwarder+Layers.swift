@@ -74,14 +74,14 @@ extension Forwarder {
     if !isMirror {
       turn.want(layersOf: id)
     } else if tracks.producers[id].consumers.isEmpty, tracks.producers[id].asked?.active.isEmpty == true {
-      // Whoever comes to watch has it looked at again.
+      // The next consumer has it looked at again.
       return aimed
     }
     tracks.scheduleLayers(id, &turn)
     return aimed
   }
 
-  /// A receiver can be sent more of a track than before. Whoever sends the track is asked at once for layers that are needed now and do not
+  /// A receiver can be sent more of a track than before. The source of the track is asked at once for layers that are needed now and do not
   /// come: its publisher for those that it has paused, and the other end of a pipe for those that do not cross.
   func askForLayers(of id: ProducerID?, _ tracks: inout Tracks, _ turn: inout Turn) {
     guard let id, tracks.producers[id].asked?.isWaiting == true else { return }

@@ -59,7 +59,7 @@ struct Storing: Sendable {
   mutating func stored(
     _ ticket: Ticket, _ isOnDisk: Bool, _ calls: Switchboard, _ step: inout Step
   ) {
-    // An action's ticket is the application's to settle. Whoever took it here would leave the queue behind the action for good.
+    // An action's ticket is the application's to settle. Taken here, it would leave the queue behind the action for good.
     if case .action? = waiters[ticket] { return }
     switch tickets.settle(ticket) {
     case .message(let message): settle(message, isOnDisk: isOnDisk, &step)
