@@ -15,6 +15,14 @@ struct LineWishes {
   var views: [AllocationView] = []
   /// What sound takes, without earlier packets that go along.
   var audio = BitRate.zero
+
+  /// What all of it takes as it is sent now.
+  var sent: BitRate {
+    views.reduce(audio) { sum, view in
+      guard let layer = view.current, view.rates.indices.contains(layer) else { return sum }
+      return sum + view.rates[layer]
+    }
+  }
 }
 
 /// What is allotted to the videos of one end, in the order of the wishes: the step that each is sent at most; nil for none.
@@ -25,13 +33,17 @@ struct LineAllotment {
 }
 
 extension Transport {
-  /// Chooses the layers of all that the peer is sent, and tells the estimator what would be sent if everything fitted.
-  mutating func allot(_ wishes: LineWishes, at now: Instant) -> LineAllotment {
+  /// Chooses the layers of all that the peer is sent, and tells the estimator what would be sent if everything fitted. `ceiling` is what
+  /// the worker can send each receiver; nil where it can send all.
+  mutating func allot(_ wishes: LineWishes, below ceiling: BitRate?, at now: Instant) -> LineAllotment {
     let audio = wishes.audio * Double(1 + earlierPackets)
     downlink?.estimator.setWish(LayerAllocator.wish(wishes.views, audio: audio), at: now)
-    let isUnlimited = downlink?.isUnlimited ?? true
+    let isLineUnlimited = downlink?.isUnlimited ?? true
+    let isUnlimited = isLineUnlimited && ceiling == nil
     let least = wishes.views.reduce(audio) { sum, view in sum + (view.rates.first { $0 > .zero } ?? .zero) }
-    let target = downlink?.target(least: least) ?? .unlimited
+    // Of a line that has shown no limit the estimate says little: it has been sent no more than that.
+    let line = isLineUnlimited ? nil : downlink?.target(least: least)
+    let target = min(line ?? .unlimited, ceiling ?? .unlimited)
     let steps =
       isUnlimited
       ? wishes.views.map { Optional($0.most) }

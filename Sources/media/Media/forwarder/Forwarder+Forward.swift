@@ -91,7 +91,7 @@ extension Forwarder {
         offer(Passage(numbers: first..<newest + 1, like: offered), to: receiver, &tracks, &ends, &egress, &turn)
       }
     }
-    if tracks.shares.isCounting { tracks.countSent(egress.queue.count - waiting, of: room) }
+    if tracks.shares.isCounting { tracks.countSent(egress.queue.count - waiting, kind, of: room) }
   }
 
   /// Whoever waits for a beginning is sent what came of it before the packet, from the cache: parameter sets whose picture is here now.
@@ -220,7 +220,7 @@ extension Forwarder {
       &tracks,
       &ends, &egress, &turn)
     if tracks.shares.isCounting {
-      tracks.countSent(egress.queue.count - waiting, of: tracks.producers[producer].room)
+      tracks.countSent(egress.queue.count - waiting, .video, of: tracks.producers[producer].room)
     }
   }
 }

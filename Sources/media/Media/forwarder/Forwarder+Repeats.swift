@@ -54,7 +54,7 @@ extension Forwarder {
     if wanted.roundTrip != nil { consumers[id].repeats.note(sequence, at: turn.now) }
     egress.enqueue(entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &ends)
     if tracks.shares.isCounting, let producer = consumers[id].producer {
-      tracks.countSent(1, of: tracks.producers[producer].room)
+      tracks.countSent(1, tracks.producers[producer].kind, of: tracks.producers[producer].room)
     }
     for copy in 1..<max(wanted.copies, 1) {
       turn.look(at: .copy(id, sequence: sequence), from: turn.now + Self.copyInterval * Int64(copy))

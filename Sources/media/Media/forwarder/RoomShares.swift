@@ -33,8 +33,11 @@ struct RoomShares {
   private enum Phase { case calm, counting, limiting }
 
   /// What an interval was like.
-  private struct Interval {
+  struct Interval {
     var length = TimeDelta.zero
+    /// How long the worker's thread ran in it.
+    var ran = TimeDelta.zero
+    /// Datagrams stood in the kernel, and the worker is the reason.
     var hasQueue = false
   }
 
@@ -56,10 +59,9 @@ struct RoomShares {
   /// Whether what rooms send has to be counted, and may be refused.
   var isCounting: Bool { phase != .calm }
 
-  /// Whether a room that has sent `sent` packets in this interval may send more. Sound may a quarter beyond the limit: people
-  /// who hear each other forgive a picture that stands.
-  mutating func admits(_ kind: MediaKind, after sent: Int) -> Bool {
-    if sent < limit || (kind == .audio && sent - limit < limit / 4) { return true }
+  /// Whether a room that has sent `sent` packets in this interval may send more. Of sound only sound counts: pictures give way to it.
+  mutating func admits(after sent: Int) -> Bool {
+    if sent < limit { return true }
     isReached = true
     return false
   }
@@ -68,11 +70,12 @@ struct RoomShares {
   var end: Instant { since + Self.interval }
 
   /// Notes a turn that began at `now`: how long its oldest datagram had waited, whether it left some in a socket, and how many
-  /// nanoseconds all turns before it took. `used` is wanted at the end of an interval. True when that wants to be judged.
-  mutating func turn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) -> Bool {
+  /// nanoseconds all turns before it took. `used` is wanted at the end of an interval. What that was like, where it is over; it wants to
+  /// be judged where a queue stood in it, or what rooms send is counted.
+  mutating func turn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) -> Interval? {
     shortestWait = min(shortestWait, waited)
     hasLeft = hasLeft || leaves
-    guard let used, now >= end else { return false }
+    guard let used, now >= end else { return nil }
     let length = now - since
     // A loop that sleeps and yet is late was woken late: the machine is busy with something else, and we are not.
     let isBusy = Int64(clamping: busy &- busySince) >= length.nanoseconds / 10 * 9
@@ -80,10 +83,10 @@ struct RoomShares {
     // come, nothing is lost that way, however late it is.
     let ran = used.processor - usedSince.processor
     let isBehind = ran * 2 >= length || hasLeft || used.dropped != usedSince.dropped
-    last = Interval(length: length, hasQueue: isBusy && isBehind && shortestWait > Self.patience)
+    last = Interval(length: length, ran: ran, hasQueue: isBusy && isBehind && shortestWait > Self.patience)
     (since, busySince, usedSince) = (now, busy, used)
     (shortestWait, hasLeft) = (TimeDelta(nanoseconds: .max), false)
-    return last.hasQueue || isCounting
+    return last
   }
 
   /// Draws the consequences of the last interval, in which rooms sent as much as `sent` says, each of them.
@@ -137,26 +140,35 @@ struct ModestRoom {
 }
 
 extension Tracks {
-  /// As `WorkerState.noteTurn(waited:leaves:busy:used:at:)`.
-  mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
-    guard shares.turn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) else { return }
+  /// As `WorkerState.noteTurn(waited:leaves:busy:used:at:)`. True when what each receiver may be sent has become less.
+  mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) -> Bool {
+    guard let interval = shares.turn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) else {
+      return false
+    }
+    if interval.hasQueue || shares.isCounting { judgeShares() }
+    return ceiling.passed(interval.length, used: interval.ran, hasQueue: interval.hasQueue)
+  }
+
+  private mutating func judgeShares() {
     var sent: [Int] = []
     rooms.forEach { _, room in
       if room.sent > 0 { sent.append(room.sent) }
-      room.sent = 0
+      (room.sent, room.sentSound) = (0, 0)
     }
     shares.judge(sent)
   }
 
   /// Notes what a room has sent since it was asked whether it may.
-  mutating func countSent(_ packets: Int, of room: RoomID) {
+  mutating func countSent(_ packets: Int, _ kind: MediaKind, of room: RoomID) {
     rooms[room].sent += packets
+    if kind == .audio { rooms[room].sentSound += packets }
     rooms[room].modest.count(packets)
   }
 
   /// Whether a room may send more now; where not, the packet is counted as dropped.
   mutating func admits(_ kind: MediaKind, of room: RoomID, _ turn: inout Turn) -> Bool {
-    if rooms[room].modest.holds(at: turn.now) || shares.admits(kind, after: rooms[room].sent) { return true }
+    if rooms[room].modest.holds(at: turn.now) { return true }
+    if shares.admits(after: kind == .audio ? rooms[room].sentSound : rooms[room].sent) { return true }
     turn.drop(.roomOverShare)
     return false
   }

@@ -31,6 +31,8 @@ struct RoomSlot: ~Copyable {
   var loudest = LoudestVoices()
   /// Packets queued for receivers since shares were last judged; counted only while the worker is behind.
   var sent = 0
+  /// Those of them that are sound.
+  var sentSound = 0
   var modest = ModestRoom()
 }
 

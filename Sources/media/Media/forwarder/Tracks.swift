@@ -14,6 +14,7 @@ struct Tracks: ~Copyable {
   var producers = SlotMap<ProducerSlot>(minimumCapacity: 64)
   var encodings = Encodings(minimumCapacity: 64)
   var shares = RoomShares()
+  var ceiling = PictureCeiling()
 
   // MARK: deadlines
 

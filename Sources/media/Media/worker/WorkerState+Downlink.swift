@@ -25,8 +25,22 @@ extension WorkerState {
   /// Has the layers chosen of all that a transport is sent. Returns the videos that wait for the keyframe of a lower encoding from now on.
   private mutating func allocate(for id: TransportID, at now: Instant) -> [ConsumerID] {
     let mayThin = ends.transports[id].downlink?.mayThin ?? false
-    let wishes = forwarder.wishes(of: ends.transports[id].routes.outgoing, isThinned: mayThin, &tracks, at: now)
-    return forwarder.take(ends.transports[id].allot(wishes, at: now), for: wishes, &tracks, &turn)
+    let ceiling = tracks.ceiling.rate
+    let wishes = forwarder.wishes(
+      of: ends.transports[id].routes.outgoing, isThinned: mayThin || ceiling != nil, &tracks, at: now)
+    tracks.ceiling.note(sent: wishes.sent, wished: LayerAllocator.wish(wishes.views, audio: wishes.audio))
+    return forwarder.take(ends.transports[id].allot(wishes, below: ceiling, at: now), for: wishes, &tracks, &turn)
+  }
+
+  /// Has layers chosen anew for everybody who is sent pictures, in a moment: the worker cannot send as much as it does.
+  mutating func stepDown(at now: Instant) {
+    var due: [TransportID] = []
+    ends.transports.forEach { id, transport in
+      guard transport.canSend, transport.downlink != nil else { return }
+      transport.downlink?.noteChange(at: now)
+      due.append(id)
+    }
+    for id in due { schedule(id, at: now) }
   }
 
   /// How many earlier packets each packet of sound carries to a receiver, as its line loses and has room.

@@ -40,9 +40,9 @@ extension WorkerState {
 
   /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, whether it left some
   /// there, how many nanoseconds all turns before took together, and, from `useDue` on, what was used so far. While packets stand
-  /// there, rooms get shares of what can be sent.
+  /// there, rooms get shares of what can be sent, and each receiver fewer pictures.
   public mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
-    tracks.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now)
+    if tracks.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) { stepDown(at: now) }
   }
 
   /// Does what is due, in the order of its deadlines.
