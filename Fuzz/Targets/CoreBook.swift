@@ -15,7 +15,7 @@ struct CoreBook {
 
   mutating func note(_ effect: MediaEffect) {
     switch effect {
-    case .openSeat(let seat, let room, _, _, _, _):
+    case .openSeat(let seat, let room, _, _, _, _, _):
       precondition(seats.updateValue(room, forKey: seat) == nil && !closed.contains(seat), "a seat is opened once")
     case .closeSeat(let seat):
       precondition(seats.removeValue(forKey: seat) != nil && closed.insert(seat).inserted, "a seat is closed once")

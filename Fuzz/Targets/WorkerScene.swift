@@ -153,7 +153,7 @@ final class WorkerScene {
     case .streamStrays(let key, _):
       precondition(key != honest.key && key != listener.key, "what the honest one sends finds its track")
     case .transportRecovered, .transportExceeds, .silence, .streamsFound, .consumerStarted, .consumerLayer,
-      .consumerPaused, .consumerMisses, .producerLayers, .quality, .overload, .activeSpeakers:
+      .consumerPaused, .consumerMisses, .producerLayers, .quality, .load, .activeSpeakers:
       break
     }
   }

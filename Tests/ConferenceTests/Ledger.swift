@@ -24,7 +24,7 @@ struct Ledger {
 
   mutating func apply(_ effect: MediaEffect) {
     switch effect {
-    case .openSeat(let seat, let room, _, _, _, _):
+    case .openSeat(let seat, let room, _, _, _, _, _):
       #expect(everSeats.insert(seat).inserted, "a seat is opened once")
       seats[seat] = room
     case .closeSeat(let seat):

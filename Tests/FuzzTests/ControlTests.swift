@@ -87,7 +87,8 @@ extension CoreBook {
     var book = CoreBook()
     book.note(
       .openSeat(
-        SeatID(1), room: RoomKey(1), participant: ParticipantID(1), media: .video, sound: SoundRules(), capabilities: []
+        SeatID(1), room: RoomKey(1), participant: ParticipantID(1), media: .video, sound: SoundRules(),
+        sends: SendingRights(), capabilities: []
       ))
     return book
   }

@@ -54,14 +54,18 @@ import Testing
       director.openSeat(SeatID(seat), room: Members.RoomKey(room), participant: ParticipantID(seat))
       return director.takeCommands().first?.worker
     }
+    func tell(_ isOverloaded: Bool, _ worker: Int) -> MediaLoad? {
+      let load = WorkerLoad(percent: isOverloaded ? 90 : 10, isOverloaded: isOverloaded)
+      guard case .mediaLoad(let told) = director.apply(.load(worker: worker, load)) else { return nil }
+      return told
+    }
     #expect((1...4).map { worker(of: $0, in: $0) } == [0, 1, 2, 0])
-    director.placement.setOverloaded(true, worker: 1)
-    #expect(director.placement.mediaLoad == MediaLoad(fullRooms: [Members.RoomKey(2)]))
+    #expect(tell(true, 1) == MediaLoad(fullRooms: [Members.RoomKey(2)]))
+    #expect(tell(true, 1) == nil, "it is said once")
     #expect((5...6).map { worker(of: $0, in: $0) } == [2, 0])
     #expect(worker(of: 7, in: 2) == 1, "a room stays where it is")
-    for worker in [0, 2] { director.placement.setOverloaded(true, worker: worker) }
-    #expect(director.placement.mediaLoad.isFull)
-    for worker in 0..<3 { director.placement.setOverloaded(false, worker: worker) }
+    #expect(tell(true, 0)?.isFull == false && tell(true, 2)?.isFull == true)
+    for worker in 0..<3 { #expect(tell(false, worker)?.isFull == false) }
     #expect(director.placement.mediaLoad == MediaLoad())
   }
 

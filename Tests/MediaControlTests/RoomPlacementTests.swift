@@ -1,51 +1,204 @@
-// Which worker a room lives on once others have gone: a seat that is left counts nowhere any more.
+// Which worker a room lives on, and who is taken: those who have come and do not send yet count with what they are expected to.
 
+import Media
+import RoostProtocol
 import Testing
 
-@testable import Members
 @testable import MediaControl
+@testable import Members
 
 @Suite struct RoomPlacementTests {
-  private let hall = Members.RoomKey(1)
-  private let den = Members.RoomKey(2)
-  private let attic = Members.RoomKey(3)
+  private typealias Key = Members.RoomKey
+
+  /// Workers, and who sits where.
+  private struct House {
+    var placement: RoomPlacement
+    private var last: UInt64 = 0
+    private(set) var seats: [Key: [SeatID]] = [:]
+
+    init(workers: Int = 1, fullAbove: Int = 85) {
+      placement = RoomPlacement(workers: workers, fullAbove: fullAbove)
+    }
+
+    /// Sits down; the worker, or nil where 5002 would be the answer.
+    mutating func join(_ room: UInt64, _ sends: SendingRights = .both, asks: Bool = true) -> Int? {
+      let key = Key(room)
+      guard !asks || placement.mediaLoad.admits(to: seats[key] == nil ? nil : key) else { return nil }
+      last += 1
+      seats[key, default: []].append(SeatID(last))
+      return placement.place(SeatID(last), in: key, ExpectedSeat(sends))
+    }
+
+    mutating func leave(_ room: UInt64) {
+      guard let seat = seats[Key(room)]?.popLast() else { return }
+      placement.leave(seat)
+      if seats[Key(room)]?.isEmpty == true { seats[Key(room)] = nil }
+    }
+
+    /// So many join one after the other; how many are let in.
+    mutating func fill(_ room: UInt64, _ count: Int, _ sends: SendingRights = .both) -> Int {
+      (0..<count).count { _ in join(room, sends) != nil }
+    }
+
+    mutating func publish(_ room: UInt64, first count: Int = .max) {
+      for seat in (seats[Key(room)] ?? []).prefix(count) {
+        for kind in [TrackWeight.sound, .pictures] { placement.publish(kind, of: seat) }
+      }
+    }
+
+    /// So many seconds pass, in each of which the worker uses so much of a CPU.
+    mutating func pass(_ seconds: Int = 3, percent: Double) {
+      for _ in 0..<seconds { placement.report(WorkerLoad(percent: percent), of: 0) }
+    }
+
+    var expected: Double { placement.admission[0].expected }
+    var state: WorkerAdmission.State { placement.admission[0].state }
+  }
 
   /// A worker whose people have gone is the emptiest again, however many there were.
   @Test func whoLeavesIsNoLoadAnyMore() {
-    var placement = RoomPlacement(workers: 2)
-    for _ in 0..<5 { #expect(placement.place(hall) == 0) }
-    #expect(placement.place(den) == 1)
-    for _ in 0..<4 { placement.leave(hall, worker: 0) }
-    #expect(placement.place(attic) == 0, "one and one: the first of them")
-    #expect(placement.place(den) == 1)
-    placement.leave(attic, worker: 0)
-    placement.leave(hall, worker: 0)
+    var house = House(workers: 2)
+    for _ in 0..<5 { #expect(house.join(1) == 0) }
+    #expect(house.join(2) == 1)
+    for _ in 0..<4 { house.leave(1) }
+    #expect(house.join(3) == 0, "one and one: the first of them")
+    #expect(house.join(2) == 1)
+    house.leave(3)
+    house.leave(1)
     // Nobody is left on the first, two on the second: two rooms go to the first before it is even.
-    for number in 10..<12 as Range<UInt64> { #expect(placement.place(Members.RoomKey(number)) == 0) }
-    placement.leave(den, worker: 1)
-    #expect(placement.place(Members.RoomKey(12)) == 1)
+    for number in 10..<12 as Range<UInt64> { #expect(house.join(number) == 0) }
+    house.leave(2)
+    #expect(house.join(12) == 1)
+    #expect(House().expected == 0)
+    for room in [2, 10, 11, 12] as [UInt64] { house.leave(room) }
+    #expect(abs(house.expected) < 1e-9 && house.seats.isEmpty)
   }
 
   /// A room stays where it is for as long as somebody is in it, and is nowhere after that.
   @Test func aRoomIsForgottenWithItsLastSeat() {
-    var placement = RoomPlacement(workers: 2)
-    for _ in 0..<2 { #expect(placement.place(hall) == 0) }
-    placement.setOverloaded(true, worker: 0)
-    #expect(placement.mediaLoad == MediaLoad(fullRooms: [hall]))
-    placement.leave(hall, worker: 0)
-    #expect(placement.mediaLoad == MediaLoad(fullRooms: [hall]))
-    #expect(placement.place(hall) == 0, "it stays, though its worker is too busy for others")
-    for _ in 0..<2 { placement.leave(hall, worker: 0) }
-    #expect(placement.mediaLoad == MediaLoad(), "nobody is turned away from a room that is not there")
-    #expect(placement.place(hall) == 1, "it begins anew, where there is room")
+    var house = House(workers: 2)
+    for _ in 0..<2 { #expect(house.join(1) == 0) }
+    house.placement.report(WorkerLoad(percent: 90, isOverloaded: true), of: 0)
+    #expect(house.placement.mediaLoad == MediaLoad(fullRooms: [Key(1)]))
+    house.leave(1)
+    #expect(house.placement.mediaLoad == MediaLoad(fullRooms: [Key(1)]))
+    #expect(house.join(1, asks: false) == 0, "it stays, though its worker is too busy for others")
+    for _ in 0..<2 { house.leave(1) }
+    #expect(house.placement.mediaLoad == MediaLoad(), "nobody is turned away from a room that is not there")
+    #expect(house.join(1) == 1, "it begins anew, where there is room")
   }
 
   /// A worker is told which of the two it is about: one that recovers is not another that did.
   @Test func eachWorkerIsOverloadedForItself() {
-    var placement = RoomPlacement(workers: 2)
-    for worker in 0..<2 { placement.setOverloaded(true, worker: worker) }
-    #expect(placement.mediaLoad.isFull)
-    placement.setOverloaded(false, worker: 1)
-    #expect(!placement.mediaLoad.isFull && placement.place(hall) == 1)
+    var house = House(workers: 2)
+    for worker in 0..<2 { house.placement.report(WorkerLoad(percent: 90, isOverloaded: true), of: worker) }
+    #expect(house.placement.mediaLoad.isFull && house.join(1) == nil)
+    house.placement.report(WorkerLoad(percent: 20), of: 1)
+    #expect(!house.placement.mediaLoad.isFull && house.join(1) == 1)
   }
+
+  /// Nine rooms of sixteen come within a second, before anybody sends. Six of them would fill the worker.
+  @Test func whoComesBeforeSendingCountsAtOnce() {
+    var house = House()
+    let rooms = (1...9 as ClosedRange<UInt64>).map { house.fill($0, 16) }
+    #expect(rooms.prefix(5).allSatisfy { $0 == 16 })
+    #expect(rooms.suffix(2).allSatisfy { $0 == 0 })
+    #expect(house.expected < 90)
+    // The control: what has been measured says that there is room for all.
+    house = House(fullAbove: 100)
+    #expect((1...9 as ClosedRange<UInt64>).allSatisfy { house.fill($0, 16) == 16 })
+  }
+
+  /// What those inside cost is what others are expected to: rooms of sixteen that take 5 % each on this machine, or 25.
+  @Test(arguments: [(5.0, 14...18), (25.0, 3...4)]) func whatARoomCostsIsLearnt(
+    _ each: Double, _ expected: ClosedRange<Int>
+  ) {
+    var house = House()
+    var full = 0
+    for room in 1...40 as ClosedRange<UInt64> {
+      if house.fill(room, 16) == 16 { full += 1 }
+      house.publish(room)
+      house.pass(percent: Double(full) * each)
+      if house.state != .open { break }
+    }
+    #expect(expected.contains(full))
+  }
+
+  /// Who is in a room can still be joined when new rooms are refused.
+  @Test func newRoomsAreRefusedFirst() {
+    var house = House()
+    #expect(house.fill(1, 10) == 10)
+    house.publish(1)
+    house.pass(percent: 79)
+    #expect(house.state == .noNewRooms && house.join(2) == nil)
+    #expect(house.join(1) == 0)
+    house.pass(percent: 84)
+    house.pass(percent: 60)
+    #expect(house.state == .open && house.join(2) == 0)
+  }
+
+  /// An audience that pours in at fifty a second, where everybody may send and one does.
+  @Test(arguments: [true, false]) func anAudienceIsLetIn(_ mayAllSend: Bool) {
+    var house = House()
+    let sends = mayAllSend ? SendingRights(sound: true, pictures: true, publishers: 16) : SendingRights()
+    #expect(house.join(1) == 0)
+    house.publish(1)
+    house.pass(percent: 1)
+    for second in 1...10 {
+      #expect(house.fill(1, 50, sends) == 50, "second \(second)")
+      house.pass(1, percent: Double(50 * second) * 0.08)
+    }
+    // The control: where all of them send they are too many.
+    house = House()
+    for _ in 0..<4 {
+      _ = house.fill(1, 50)
+      house.publish(1)
+      house.pass(1, percent: 40)
+    }
+    #expect(house.seats[Key(1)].map { $0.count < 150 } == true)
+  }
+
+  /// A hundred calls of two a second are let in where calls cost what they do.
+  @Test func callsAreLetIn() {
+    var house = House()
+    for second in 0..<5 {
+      for call in 0..<100 {
+        let room = UInt64(second * 100 + call)
+        #expect(house.fill(room, 2) == 2)
+        house.publish(room)
+      }
+      house.pass(1, percent: Double(second + 1) * 12)
+    }
+  }
+
+  /// People come with their microphones and cameras off: they cost nothing, and more of them are let in.
+  @Test func whoDoesNotSendIsNotWaitedFor() {
+    var house = House()
+    for room in 1...20 as ClosedRange<UInt64> {
+      #expect(house.fill(room, 16) == 16)
+      house.pass(percent: 1)
+    }
+  }
+
+  /// The sums of a worker are those of its rooms, whatever came and went: nothing is left when all have gone.
+  @Test func nothingIsLeftOfThoseWhoHaveGone() {
+    var house = House(fullAbove: 100)
+    var dice = SystemRandomNumberGenerator()
+    for _ in 0..<3_000 {
+      let room = UInt64.random(in: 1...8, using: &dice)
+      switch Int.random(in: 0..<6, using: &dice) {
+      case 0...2: _ = house.join(room)
+      case 3: house.leave(room)
+      case 4: house.publish(room, first: 2)
+      default: house.pass(1, percent: 10)
+      }
+    }
+    for room in 1...8 as ClosedRange<UInt64> { while house.seats[Key(room)] != nil { house.leave(room) } }
+    house.pass(percent: 0)
+    #expect(abs(house.expected) < 1e-6)
+  }
+}
+
+extension SendingRights {
+  fileprivate static let both = SendingRights(sound: true, pictures: true, publishers: 16)
 }

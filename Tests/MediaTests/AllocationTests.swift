@@ -149,6 +149,8 @@ struct AllocationTests {
     let track = call.publish(anna, .video)
     for number in 0..<12 { call.subscribe(try call.join("p\(number)"), to: track) }
     call.run(.seconds(3))
+    // Pictures would step down, and nothing be left to refuse.
+    call.worker.tracks.ceiling = PictureCeiling(isOn: false)
     Self.fallBehind(call)
     call.run(.milliseconds(200))
     Self.fallBehind(call)

@@ -15,7 +15,7 @@ struct LoadMeterTests {
       let at = start + .milliseconds(10 * turn)
       cpu = cpu + busy
       guard meter.turn(due: at - .microseconds(70), from: at, to: at + busy) else { continue }
-      if meter.judge(cpu: cpu, at: at + busy) { changes.append(meter.counters.isOverloaded) }
+      if meter.judge(cpu: cpu, at: at + busy) { changes.append(meter.counters.load.isOverloaded) }
     }
     return changes
   }
@@ -26,7 +26,7 @@ struct LoadMeterTests {
     var cpu = TimeDelta.zero
     let changes = run(&meter, busy: .microseconds(busy), cpu: &cpu, from: .zero + .seconds(5), seconds: 3)
     #expect(changes == (overloaded ? [true] : []))
-    #expect(meter.counters.isOverloaded == overloaded)
+    #expect(meter.counters.load.isOverloaded == overloaded)
     #expect(meter.counters.longestTurn == .microseconds(busy) && meter.counters.lag == .microseconds(70))
     #expect(meter.counters.turns == 300 && meter.counters.busyNanoseconds == UInt64(300 * busy * 1_000))
   }
@@ -55,7 +55,7 @@ struct LoadMeterTests {
     var cpu = TimeDelta.zero
     var changes = run(&meter, busy: .milliseconds(9), cpu: &cpu, from: .zero + .seconds(5), seconds: 2)
     changes += run(&meter, busy: .microseconds(7_700), cpu: &cpu, from: .zero + .seconds(7), seconds: 3)
-    #expect(changes == [true] && meter.counters.isOverloaded)
+    #expect(changes == [true] && meter.counters.load.isOverloaded)
     changes += run(&meter, busy: .milliseconds(5), cpu: &cpu, from: .zero + .seconds(10), seconds: 3)
     #expect(changes == [true, false])
   }
@@ -99,6 +99,6 @@ struct LoadMeterTests {
       let changed = meter.judge(cpu: cpu, at: wake)
       #expect(due && changed == isCalm)
     }
-    #expect(!meter.counters.isOverloaded && meter.nextDeadline == .distantFuture)
+    #expect(!meter.counters.load.isOverloaded && meter.nextDeadline == .distantFuture)
   }
 }

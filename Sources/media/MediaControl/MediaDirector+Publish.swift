@@ -98,6 +98,7 @@ extension MediaDirector {
       else { continue }
       tracks[entry.track] = DirectedTrack(
         connection: key, parameters: parameters, layers: layers, isScreen: entry.isScreen)
+      placement.publish(parameters.kind.weight, of: key.seat)
       connections[key]?.published[entry.mid] = entry.track
       send(
         .addProducer(
@@ -129,8 +130,13 @@ extension MediaDirector {
   mutating func closeTrack(_ track: TrackID) {
     guard let entry = tracks.removeValue(forKey: track), let connection = connections[entry.connection] else { return }
     let mid = entry.parameters.mid
+    placement.publish(entry.parameters.kind.weight, of: entry.seat, by: -1)
     connections[entry.connection]?.publish?.endTrack(mid: mid)
     if connection.published[mid] == track { connections[entry.connection]?.published[mid] = nil }
     send(.removeProducer(ProducerKey(track.rawValue)), to: connection.worker)
   }
+}
+
+extension MediaKind {
+  fileprivate var weight: TrackWeight { self == .audio ? .sound : .pictures }
 }

@@ -55,17 +55,21 @@ public struct MediaDirector: Sendable {
   var unsettled: Set<ConnectionKey> = []
   var random = SecureRandomGenerator()
 
-  /// No seats yet. `fingerprint` is that of the certificate that all workers show (RFC 8122 §5).
+  /// No seats yet. `fingerprint` is that of the certificate that all workers show (RFC 8122 §5). A worker that uses, or is going to use,
+  /// more than `fullAbove` percent of a CPU takes nobody.
   public init(
     workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions,
-    subscribeOptions: SubscribeOptions = SubscribeOptions()
+    subscribeOptions: SubscribeOptions = SubscribeOptions(), fullAbove: Int = LoadMeter.fullAbove
   ) {
     self.workers = workers
     self.fingerprint = fingerprint
     self.publishOptions = publishOptions
     self.subscribeOptions = subscribeOptions
-    placement = RoomPlacement(workers: workers.count)
+    placement = RoomPlacement(workers: workers.count, fullAbove: fullAbove)
   }
+
+  /// Who is taken on each worker.
+  public var admission: [WorkerAdmission] { placement.admission }
 
   /// Takes the commands that have collected, in order.
   mutating func takeCommands() -> [DirectedCommand] {
@@ -103,8 +107,8 @@ public struct MediaDirector: Sendable {
   public mutating func apply(_ effect: MediaEffect) -> Outcome {
     var outcome = Outcome()
     switch effect {
-    case .openSeat(let seat, let room, let participant, _, let sound, let capabilities):
-      openSeat(seat, room: room, participant: participant, sound: sound, capabilities)
+    case .openSeat(let seat, let room, let participant, _, let sound, let sends, let capabilities):
+      openSeat(seat, room: room, participant: participant, sound: sound, sends: sends, capabilities)
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
@@ -135,6 +139,7 @@ public struct MediaDirector: Sendable {
     case .swapSubscriptions(let key, let a, let b): outcome.commands = [.swapProcessed(key, swap(a, b))]
     case .stream(let effect): outcome.commands = carryOut(effect)
     }
+    if let load = placement.takeChange() { outcome.commands.append(.mediaLoad(load)) }
     return outcome
   }
 
@@ -143,11 +148,11 @@ public struct MediaDirector: Sendable {
   /// Opens a seat with the two connections of the room protocol.
   mutating func openSeat(
     _ id: SeatID, room: Members.RoomKey, participant: ParticipantID,
-    sound: SoundRules = SoundRules(),
+    sound: SoundRules = SoundRules(), sends: SendingRights = SendingRights(),
     _ capabilities: Set<ClientCapability> = []
   ) {
     seats[id] = DirectedSeat(
-      room: room, participant: participant, sound: sound, worker: placement.place(room),
+      room: room, participant: participant, sound: sound, worker: placement.place(id, in: room, ExpectedSeat(sends)),
       capabilities: capabilities)
     openConnection(.publish, seat: id, for: .publish)
     openConnection(
@@ -157,7 +162,7 @@ public struct MediaDirector: Sendable {
   mutating func closeSeat(_ id: SeatID) {
     guard let seat = seats.removeValue(forKey: id) else { return }
     for connection in seat.connections { end(ConnectionKey(seat: id, id: connection)) }
-    placement.leave(seat.room, worker: seat.worker)
+    placement.leave(id)
   }
 
   /// Asks how silent a seat's connections are; false where it has none.

@@ -1,42 +1,127 @@
-// Which worker a room lives on, and where newcomers cannot be taken.
+// Which worker a room lives on, and where newcomers cannot be taken: what a worker did in the last second says nothing of those who have
+// come and do not send yet, so they count with what they are expected to (`RoomForecast.swift`).
+//
+//   place, publish, leave ─▶ what each room sends and is expected to ─┐
+//   a worker's CPU time, each second ─────────────────────────────────┴─▶ forecast ─▶ `MediaLoad`, where a verdict changes
 
+import Media
 import Members
 
 /// The workers' share of rooms and seats.
 struct RoomPlacement {
-  private var rooms: [Members.RoomKey: (worker: Int, seats: Int)] = [:]
-  /// Seats on each worker.
-  private var load: [Int]
-  private var overloaded: Set<Int> = []
+  private struct Place {
+    let room: Members.RoomKey
+    var seat: ExpectedSeat
+    var age = SeatAge.new
+  }
 
-  /// No rooms, on so many workers.
-  init(workers: Int) { load = Array(repeating: 0, count: workers) }
+  private var seats: [SeatID: Place] = [:]
+  private var rooms: [Members.RoomKey: (worker: Int, forecast: RoomForecast)] = [:]
+  private var workers: [WorkerForecast]
+  /// By worker those who came since its last report, and those who came in the second before and did not send at its end.
+  private var recent: [(new: [SeatID], reported: [SeatID])]
+  private var verdicts: [WorkerForecast.Verdict]
+  private var hasChanged = false
 
-  /// A room lives on one worker: its first seat goes where the fewest seats are, on a worker that is not overloaded.
-  mutating func place(_ room: Members.RoomKey) -> Int {
-    let able = load.indices.filter { !overloaded.contains($0) }
-    let worker = rooms[room]?.worker ?? (able.min { load[$0] < load[$1] } ?? 0)
-    rooms[room] = (worker, (rooms[room]?.seats ?? 0) + 1)
-    load[worker] += 1
+  /// No rooms, on so many workers, none of which takes anybody beyond `fullAbove` percent of a CPU; at 100 all do.
+  init(workers: Int, fullAbove: Int = LoadMeter.fullAbove) {
+    self.workers = Array(repeating: WorkerForecast(fullAbove: fullAbove), count: workers)
+    recent = Array(repeating: ([], []), count: workers)
+    verdicts = Array(repeating: .open, count: workers)
+  }
+
+  /// A room lives on one worker: its first seat goes where the fewest seats are, on a worker that takes new rooms.
+  mutating func place(_ id: SeatID, in room: Members.RoomKey, _ seat: ExpectedSeat = ExpectedSeat()) -> Int {
+    let worker = rooms[room]?.worker ?? emptiest
+    if rooms[room] == nil {
+      rooms[room] = (worker, RoomForecast())
+      // It may be on a full worker where all are full, as the room of a call that was let in before.
+      if verdicts[worker] == .full { hasChanged = true }
+    }
+    seats[id] = Place(room: room, seat: seat)
+    recent[worker].new.append(id)
+    workers[worker].seats += 1
+    change(room) { $0.add(seat, .new) }
     return worker
   }
 
+  private var emptiest: Int {
+    let open = workers.indices.filter { verdicts[$0] == .open }
+    let able = open.isEmpty ? workers.indices.filter { verdicts[$0] != .full } : open
+    return able.min { workers[$0].seats < workers[$1].seats } ?? 0
+  }
+
   /// A seat that was placed is gone.
-  mutating func leave(_ room: Members.RoomKey, worker: Int) {
-    load[worker] -= 1
-    rooms[room]?.seats -= 1
-    if rooms[room]?.seats == 0 { rooms[room] = nil }
+  mutating func leave(_ id: SeatID) {
+    guard let place = seats.removeValue(forKey: id), let worker = rooms[place.room]?.worker else { return }
+    workers[worker].seats -= 1
+    change(place.room) { $0.add(place.seat, place.age, by: -1) }
+    if rooms[place.room]?.forecast.seats == 0 { rooms[place.room] = nil }
   }
 
-  /// Notes that a worker has become too busy for newcomers, or can take them again.
-  mutating func setOverloaded(_ isOverloaded: Bool, worker: Int) {
-    if isOverloaded { overloaded.insert(worker) } else { overloaded.remove(worker) }
+  /// A seat publishes a track, or (`by` -1) no longer does.
+  mutating func publish(_ kind: TrackWeight, of id: SeatID, by count: Int = 1) {
+    guard let place = seats[id] else { return }
+    var seat = place.seat
+    seat.publishes = max(0, seat.publishes + count * kind.rawValue)
+    seats[id]?.seat = seat
+    change(place.room) {
+      $0.add(place.seat, place.age, by: -1)
+      $0.add(seat, place.age)
+    }
   }
 
-  /// Where newcomers cannot be taken: the rooms on overloaded workers, and everywhere when all workers are.
+  /// Notes what a worker's last second was like. Who sends is in it from then on; who does not yet gets another second.
+  mutating func report(_ load: WorkerLoad, of worker: Int) {
+    guard workers.indices.contains(worker) else { return }
+    workers[worker].note(load)
+    let (reported, new) = (recent[worker].reported, recent[worker].new)
+    recent[worker] = ([], [])
+    for id in reported { grow(id, to: .settled) }
+    for id in new {
+      let sends = (seats[id]?.seat.publishes ?? 0) > 0
+      grow(id, to: sends ? .settled : .reported)
+      if !sends { recent[worker].reported.append(id) }
+    }
+    judge(worker)
+  }
+
+  private mutating func grow(_ id: SeatID, to age: SeatAge) {
+    guard let place = seats[id] else { return }
+    seats[id]?.age = age
+    change(place.room) {
+      $0.add(place.seat, place.age, by: -1)
+      $0.add(place.seat, age)
+    }
+  }
+
+  private mutating func change(_ room: Members.RoomKey, _ body: (inout RoomForecast) -> Void) {
+    guard var entry = rooms[room] else { return }
+    workers[entry.worker].change(&entry.forecast, body)
+    rooms[room] = entry
+    judge(entry.worker)
+  }
+
+  private mutating func judge(_ worker: Int) {
+    let verdict = workers[worker].verdict(after: verdicts[worker])
+    if verdict != verdicts[worker] { (verdicts[worker], hasChanged) = (verdict, true) }
+  }
+
+  /// Where newcomers cannot be taken, if that has changed since it was asked last: the rooms on full workers, everywhere when all are full,
+  /// and new rooms somewhat before that.
+  mutating func takeChange() -> MediaLoad? {
+    guard hasChanged else { return nil }
+    hasChanged = false
+    return mediaLoad
+  }
+
+  /// The same now.
   var mediaLoad: MediaLoad {
     MediaLoad(
-      fullRooms: Set(rooms.lazy.filter { overloaded.contains($0.value.worker) }.map(\.key)),
-      isFull: overloaded.count == load.count)
+      fullRooms: Set(rooms.lazy.filter { verdicts[$0.value.worker] == .full }.map(\.key)),
+      isFull: verdicts.allSatisfy { $0 == .full }, takesRooms: verdicts.contains(.open))
   }
+
+  /// Who is taken on each worker.
+  var admission: [WorkerAdmission] { workers.indices.map { workers[$0].admission(verdicts[$0]) } }
 }

@@ -29,7 +29,7 @@ extension MediaDirector {
     case .consumerMisses(let key, let producer, let missing):
       .subscription(SubscriptionID(key.value), .missing(TrackID(producer.value), missing?.step))
     case .producerLayers(let key, let layers, let encodings): active(TrackID(key.value), layers, encodings)
-    case .overload(let worker, let isOverloaded): overload(worker, isOverloaded)
+    case .load(let worker, let load): report(load, of: worker)
     case .activeSpeakers(let room, let speakers):
       // Each participant once: who has several tracks is told by the loudest.
       .activeSpeakers(
@@ -58,9 +58,9 @@ extension MediaDirector {
     return .trackLayers(track, layers)
   }
 
-  private mutating func overload(_ worker: Int, _ isOverloaded: Bool) -> Command {
-    placement.setOverloaded(isOverloaded, worker: worker)
-    return .mediaLoad(placement.mediaLoad)
+  private mutating func report(_ load: WorkerLoad, of worker: Int) -> Command? {
+    placement.report(load, of: worker)
+    return placement.takeChange().map { .mediaLoad($0) }
   }
 }
 

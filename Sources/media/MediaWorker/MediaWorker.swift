@@ -171,8 +171,9 @@ struct WorkerLoop: ~Copyable {
       deliver(events)
       end = MonotonicClock.now()
     }
-    if meter.turn(due: expected, from: now, to: end), meter.judge(cpu: Self.cpuTime(), at: end) {
-      deliver([.overload(worker: index, meter.counters.isOverloaded)])
+    if meter.turn(due: expected, from: now, to: end) {
+      meter.judge(cpu: Self.cpuTime(), at: end)
+      deliver([.load(worker: index, meter.counters.load)])
     }
   }
 

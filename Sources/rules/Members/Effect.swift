@@ -42,9 +42,9 @@ public enum MediaEffect: Equatable, Sendable {
   // MARK: Seats
 
   /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker;
-  /// `sound` is what it says of sound; `capabilities` are the client's.
+  /// `sound` is what it says of sound; `sends` is what they may come to send; `capabilities` are the client's.
   indirect case openSeat(
-    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, sound: SoundRules,
+    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, sound: SoundRules, sends: SendingRights,
     capabilities: Set<ClientCapability>)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)

@@ -92,6 +92,8 @@ struct ConferenceLoop: ~Copyable {
   private var isStopping = false
   private var now: Now
   private var nextHousekeeping: Instant
+  /// What was last said of each worker.
+  private var admission: [WorkerAdmission.State]
 
   init(
     rules: ConferenceRules, director: MediaDirector, logger: Logger, lines: SessionLines, outputs: ConferenceOutputs
@@ -103,6 +105,7 @@ struct ConferenceLoop: ~Copyable {
     self.lines = lines
     self.outputs = outputs
     nextHousekeeping = now.instant
+    admission = director.admission.map(\.state)
   }
 
   /// Takes what an earlier process left.
@@ -186,7 +189,30 @@ struct ConferenceLoop: ~Copyable {
         .warning, "subscription_refused", of: core.subject(of: refusal.subscription) ?? LineSubject(network: nil)
       ) { ["subscription": "\(refusal.subscription)", "reason": "\(refusal.error.message)"] }
     }
-    for command in outcome.commands { apply(command) }
+    for command in outcome.commands {
+      apply(command)
+      if case .mediaLoad = command { logAdmission() }
+    }
+  }
+
+  /// Says which workers no longer take newcomers, or new rooms, and which do again.
+  private mutating func logAdmission() {
+    let states = director.admission
+    defer { admission = states.map(\.state) }
+    for (worker, now) in states.enumerated() where admission[worker] != now.state {
+      let message =
+        switch now.state {
+        case .full: "worker overloaded: newcomers are refused"
+        case .noNewRooms: "worker nearly full: new rooms are refused"
+        case .open: "worker takes newcomers again"
+        }
+      logger.warning(
+        message,
+        [
+          "worker": LogValue(worker), "used_percent": LogValue(Int(now.used)),
+          "expected_percent": LogValue(Int(now.expected)),
+        ])
+    }
   }
 
   private func log(_ entry: LogEntry) {
@@ -211,10 +237,8 @@ struct ConferenceLoop: ~Copyable {
     // Which track a subscription shows is kept in the conference alone.
     var shown: TrackID?
     if case .consumerLayer(let consumer, _, _) = event { shown = core.track(of: SubscriptionID(consumer.value)) }
-    if let command = director.apply(event, shown: shown) { apply(command) }
-    guard case .overload(let worker, let isOverloaded) = event else { return }
-    logger.warning(
-      isOverloaded ? "worker overloaded: newcomers are refused" : "worker takes newcomers again",
-      ["worker": LogValue(worker)])
+    guard let command = director.apply(event, shown: shown) else { return }
+    apply(command)
+    if case .mediaLoad = command { logAdmission() }
   }
 }

@@ -88,7 +88,7 @@ public final class RoostServer: Sendable {
     let director = MediaDirector(
       workers: workers.enumerated().map { .init(addresses: Self.candidates(of: $1, number: $0, told)) },
       fingerprint: certificate.sha256Fingerprint,
-      publishOptions: PublishOptions(configuration))
+      publishOptions: PublishOptions(configuration), fullAbove: configuration.media.fullAbove)
     var rules = ConferenceRules(configuration)
     let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)
     self.outside = outside

@@ -18,7 +18,7 @@ struct PictureCeiling {
   /// What a ceiling grows by in an interval in which there was CPU time left.
   static let growth = 1.05
   /// The share of a CPU from which on it counts as used up, and below which there is some left. Between them a ceiling stays as it is.
-  static let usedUp = 0.96, left = 0.88
+  static let usedUp = 0.94, left = 0.86
   /// The lowest ceiling in bits a second. What is below is sound, or pictures that cost next to nothing.
   static let lowest = 64_000.0
   /// A ceiling that nobody has reached for so many intervals is lifted.

@@ -199,8 +199,8 @@ public enum WorkerEvent: Sendable {
   case producerLayers(ProducerKey, active: [Int], encodings: [Int])
   /// How the connections of some rooms did in the last two seconds.
   case quality([TransportQuality])
-  /// The worker of this number has become too busy for newcomers, or can take them again.
-  case overload(worker: Int, Bool)
+  /// What the last second of the worker of this number was like.
+  case load(worker: Int, WorkerLoad)
   /// Who speaks in a room, loudest first, each publisher once.
   case activeSpeakers(RoomKey, [ActiveSpeakers.Speaker])
 }

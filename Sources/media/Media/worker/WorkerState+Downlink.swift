@@ -32,17 +32,6 @@ extension WorkerState {
     return forwarder.take(ends.transports[id].allot(wishes, below: ceiling, at: now), for: wishes, &tracks, &turn)
   }
 
-  /// Has layers chosen anew for everybody who is sent pictures, in a moment: the worker cannot send as much as it does.
-  mutating func stepDown(at now: Instant) {
-    var due: [TransportID] = []
-    ends.transports.forEach { id, transport in
-      guard transport.canSend, transport.downlink != nil else { return }
-      transport.downlink?.noteChange(at: now)
-      due.append(id)
-    }
-    for id in due { schedule(id, at: now) }
-  }
-
   /// How many earlier packets each packet of sound carries to a receiver, as its line loses and has room.
   private mutating func protectSound(of id: TransportID, at now: Instant) {
     let (streams, before) = (ends.transports[id].routes.outgoing, ends.transports[id].earlierPackets)

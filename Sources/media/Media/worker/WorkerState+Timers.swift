@@ -42,7 +42,15 @@ extension WorkerState {
   /// there, how many nanoseconds all turns before took together, and, from `useDue` on, what was used so far. While packets stand
   /// there, rooms get shares of what can be sent, and each receiver fewer pictures.
   public mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
-    if tracks.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) { stepDown(at: now) }
+    guard tracks.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) else { return }
+    // Layers are chosen anew for everybody who is sent pictures.
+    var pictured: [TransportID] = []
+    ends.transports.forEach { id, transport in
+      guard transport.downlink != nil else { return }
+      transport.downlink?.noteChange(at: now)
+      pictured.append(id)
+    }
+    for id in pictured { schedule(id, at: now) }
   }
 
   /// Does what is due, in the order of its deadlines.

@@ -127,7 +127,9 @@ extension Rooms {
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
     if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
-    guard load.admits(to: key) else { throw ErrorObject(.overloaded) }
+    guard load.admits(to: room.flatMap { $0.occupied + $0.players > 0 ? key : nil }) else {
+      throw ErrorObject(.overloaded)
+    }
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
     if table.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }

@@ -118,7 +118,8 @@ struct Seating: Sendable {
     step.add(
       .openSeat(
         seat.id, room: seat.room, participant: seat.participant, media: kind,
-        sound: table[seat.room]?.rules.sound ?? SoundRules(), capabilities: seat.member.capabilities))
+        sound: table[seat.room]?.rules.sound ?? SoundRules(), sends: SendingRights(of: seat, kind, table),
+        capabilities: seat.member.capabilities))
     if let views, kind == .video { Viewing.open(views, on: seat, &media, table, &step) }
     if seat.autoSubscribe { Subscribing.toAll(seat.id, &media, table, &step) }
   }
@@ -150,4 +151,19 @@ extension ConferenceRules {
   func grace(of seat: SeatID, _ table: RoomTable) -> TimeDelta {
     table.seats[seat].map { table.isInCall($0) } == true ? calls.resumeGrace : resumeGrace
   }
+}
+
+extension SendingRights {
+  /// What a seat may come to send. A room that is not said to have speakers and listeners is expected to have as many who send as a call may.
+  fileprivate init(of seat: Seat, _ media: MediaClass, _ table: RoomTable) {
+    self.init()
+    guard let room = table[seat.room], !seat.member.identity.onlyPlays else { return }
+    let rights = seat.member.rights(in: table.name(of: seat.room))
+    sound = rights.contains(.publishAudio)
+    pictures = media == .video && rights.contains(.publishVideo)
+    publishers = room.rules.publishers ?? (media == .video ? Self.pictured : Self.heard)
+  }
+
+  /// Who send in calls with video, and in those with sound alone.
+  private static let pictured = RoomRules(kind: "").videoSeats, heard = RoomRules(kind: "").audioSeats
 }

@@ -155,8 +155,8 @@ extension MetricsCollector {
         "roost_worker_lag_microseconds", .gauge, help: "How late the loop woke for what was due, in the last second.",
         each { UInt64(max(0, $0.loop.lag.microseconds)) }),
       Metric(
-        "roost_worker_overloaded", .gauge, help: "1 while newcomers are refused.",
-        each { $0.loop.isOverloaded ? 1 : 0 }),
+        "roost_worker_overloaded", .gauge, help: "1 while the last second was more than the worker may take.",
+        each { $0.loop.load.isOverloaded ? 1 : 0 }),
       Metric(
         "roost_send_calls_total", .counter,
         help: "Sends: datagrams of one size to one receiver, handed to the kernel as one.", each { $0.sends }),

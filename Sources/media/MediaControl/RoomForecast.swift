@@ -1,0 +1,180 @@
+// How much of a CPU a worker is going to need, as far as it can be known from who is there.
+//
+//   CPU time of the last second ÷ what its rooms sent ─▶ what a stream costs here ─┐
+//   those who have come and do not send yet, as many as usually do ────────────────┴─▶ percent of a CPU
+
+import Media
+import Members
+
+/// How heavy a track is: pictures are about three times as many packets as sound.
+enum TrackWeight: Int {
+  case sound = 1
+  case pictures = 3
+}
+
+/// What somebody may send and sends, in weights of tracks.
+struct ExpectedSeat {
+  /// What they may send: one track of each kind that they have the right to.
+  var may = 0
+  /// What they publish.
+  var publishes = 0
+  /// How many of their room may send at once.
+  var publishers = Int.max
+
+  init() {}
+
+  init(_ sending: SendingRights) {
+    may =
+      (sending.sound ? TrackWeight.sound.rawValue : 0) + (sending.pictures ? TrackWeight.pictures.rawValue : 0)
+    publishers = sending.publishers
+  }
+}
+
+/// Some of a room's seats together.
+private struct Crowd {
+  var seats = 0
+  /// Those who may send, and those who do.
+  var able = 0, sending = 0
+  /// What they may send, and what they publish.
+  var may = 0, publishes = 0
+
+  mutating func add(_ seat: ExpectedSeat, by count: Int) {
+    seats += count
+    if seat.may > 0 { able += count }
+    if seat.publishes > 0 { sending += count }
+    may += seat.may * count
+    publishes += seat.publishes * count
+  }
+}
+
+/// How long somebody has been there, as far as their worker has reported since.
+enum SeatAge {
+  /// Nothing that was measured has them in it.
+  case new
+  /// They are sent what the room sends, and may not have begun to send.
+  case reported
+  /// They send what they are going to.
+  case settled
+}
+
+/// What a room sends, and what it is expected to.
+struct RoomForecast {
+  /// How many who may send are thought of besides those who are there, in the share of those that do.
+  static let doubt = 2.0
+
+  private var new = Crowd(), reported = Crowd(), settled = Crowd()
+  private var publishers = Int.max
+  /// What counts in the sums of the room's worker.
+  fileprivate var counted = Sums()
+
+  var seats: Int { new.seats + reported.seats + settled.seats }
+
+  mutating func add(_ seat: ExpectedSeat, _ age: SeatAge, by count: Int = 1) {
+    publishers = seat.publishers
+    switch age {
+    case .new: new.add(seat, by: count)
+    case .reported: reported.add(seat, by: count)
+    case .settled: settled.add(seat, by: count)
+    }
+  }
+
+  /// `usual` is the share of those who may send that do, on the worker.
+  fileprivate func sums(usual: Double) -> Sums {
+    var sums = Sums()
+    sums.able = reported.able + settled.able
+    sums.sending = reported.sending + settled.sending
+    sums.streams = Double(settled.publishes * max(0, reported.seats + settled.seats - 1))
+    sums.expected = (Double(settled.publishes) + expected(sums, usual)) * Double(max(0, seats - 1))
+    return sums
+  }
+
+  /// What those who have just come are expected to publish: as much as they do, and as those before them did.
+  private func expected(_ sums: Sums, _ usual: Double) -> Double {
+    let (able, publishes) = (new.able + reported.able, Double(new.publishes + reported.publishes))
+    guard able > 0 else { return publishes }
+    let may = Double(new.may + reported.may)
+    let share = (Double(sums.sending) + Self.doubt * usual) / (Double(sums.able) + Self.doubt)
+    // No more than may send at once.
+    let free = publishers == .max ? may : Double(max(0, publishers - settled.sending)) * may / Double(able)
+    return max(publishes, min(may * share, free))
+  }
+}
+
+/// Rooms of a worker together.
+private struct Sums {
+  /// What they have sent in the last second, and what they are going to, in streams of sound.
+  var streams = 0.0, expected = 0.0
+  /// Those who may send and have been there for some time, and those of them who do.
+  var able = 0, sending = 0
+}
+
+/// Who is taken on a worker, and why.
+public struct WorkerAdmission: Sendable {
+  /// Who is taken: everybody; only those who go to rooms where somebody is; nobody.
+  public enum State: Sendable { case open, noNewRooms, full }
+
+  /// Who is.
+  public let state: State
+  /// The share of a CPU that the worker's thread used in the last second, and the one that it is expected to need, both in percent.
+  public let used: Double, expected: Double
+}
+
+/// What a worker does, and is going to.
+struct WorkerForecast {
+  typealias Verdict = WorkerAdmission.State
+
+  /// What a stream of sound to one receiver costs before anything has been measured, in percent of a CPU: fifty packets of 2.8 µs.
+  static let cost = 0.014
+  /// How many streams that assumption is worth beside those that are measured.
+  static let trust = 200.0
+  /// What is measured counts within these bounds: muted tracks cost nothing until they are unmuted.
+  static let bounds = cost / 4...cost * 10
+  /// New rooms are refused from this share of the limit on, so that those who are in rooms can still be joined.
+  static let roomShare = 0.9
+  /// The limit has to be undercut by so much before anybody is taken again.
+  static let calm = 0.95
+
+  private let limit: Double
+  private var load = WorkerLoad()
+  private var sums = Sums()
+  var seats = 0
+
+  init(fullAbove: Int) { limit = fullAbove >= 100 ? .infinity : Double(fullAbove) }
+
+  mutating func note(_ load: WorkerLoad) { self.load = load }
+
+  func admission(_ verdict: Verdict) -> WorkerAdmission {
+    WorkerAdmission(state: verdict, used: load.percent, expected: percent)
+  }
+
+  /// Changes one of its rooms.
+  mutating func change(_ room: inout RoomForecast, _ body: (inout RoomForecast) -> Void) {
+    body(&room)
+    let before = room.counted
+    room.counted = room.sums(usual: usual)
+    sums.streams += room.counted.streams - before.streams
+    sums.expected += room.counted.expected - before.expected
+    sums.able += room.counted.able - before.able
+    sums.sending += room.counted.sending - before.sending
+  }
+
+  /// Of those who may send how many do.
+  private var usual: Double {
+    (Double(sums.sending) + RoomForecast.doubt) / (Double(sums.able) + RoomForecast.doubt)
+  }
+
+  /// The share of a CPU that it is going to need, in percent.
+  var percent: Double {
+    let cost = (load.percent + Self.cost * Self.trust) / (sums.streams + Self.trust)
+    return load.percent + min(max(cost, Self.bounds.lowerBound), Self.bounds.upperBound)
+      * (sums.expected - sums.streams)
+  }
+
+  func verdict(after last: Verdict) -> Verdict {
+    if load.isOverloaded { return .full }
+    let percent = percent
+    if percent > (last == .full ? limit * Self.calm : limit) { return .full }
+    let rooms = limit * Self.roomShare
+    return percent > (last == .open ? rooms : rooms * Self.calm) ? .noNewRooms : .open
+  }
+}
