@@ -21,6 +21,8 @@ struct PictureCeiling {
   static let usedUp = 0.94, left = 0.86
   /// The lowest ceiling in bits a second. What is below is sound, or pictures that cost next to nothing.
   static let lowest = 64_000.0
+  /// The lowest one as a share of what was sent before the first. Where less does not help, the time does not go into sending.
+  static let lowestShare = 0.125
   /// A ceiling that nobody has reached for so many intervals is lifted.
   static let patience = 8
 
@@ -28,6 +30,7 @@ struct PictureCeiling {
   private(set) var rate: BitRate?
   /// What the receiver that is sent most is sent, in bits a second; of this interval and of the last one.
   private var highest = (now: 0.0, before: 0.0)
+  private var floor = lowest
   private var isReached = false
   private var idle = 0
   private var hadQueue = false
@@ -61,8 +64,9 @@ struct PictureCeiling {
     let sent = max(highest.now, highest.before)
     let now = min(rate?.bitsPerSecond ?? .infinity, sent)
     if hadQueue || share >= Self.usedUp {
-      guard now > Self.lowest, now.isFinite else { return }
-      rate = BitRate(bitsPerSecond: max(now * (hadQueue ? Self.cut : Self.trim), Self.lowest))
+      if rate == nil { floor = max(sent * Self.lowestShare, Self.lowest) }
+      guard now > floor, now.isFinite else { return }
+      rate = BitRate(bitsPerSecond: max(now * (hadQueue ? Self.cut : Self.trim), floor))
       idle = 0
       return
     }
