@@ -116,11 +116,11 @@ call-beside: ## hold the time that a call takes to be set up beside 500 people o
 overload: loadtest-build ## what a worker does that cannot send all: pictures step down, sound stays whole, newcomers are refused (three minutes; EARLIER=PROGRAM: another build of roost, to compare with)
 	Tests/overload/overload.py .build/release/roost $(EARLIER)
 
-first-frame: build ## how long somebody who comes late waits for the first picture, in Chromium; in a room of Debian's Janus too (JOINS=30)
+first-frame: build ## how long somebody who comes late waits for the first picture, in Chromium; in a room of Debian's Janus too (JOINS=30; ARGUMENTS=--trace shows each step)
 	@scripts/dependencies build test compare
 	@scripts/janus .build/janus
 	scripts/private-network .venv/bin/python Tests/browser/first_frame.py --joins $(JOINS) \
-	  --janus .build/janus --address 198.51.100.1 --json out/first-frame/first-frame.json
+	  --janus .build/janus --address 198.51.100.1 --json out/first-frame/first-frame.json --open 21 $(ARGUMENTS)
 
 badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian's Janus beside it (about two hours; ARGUMENTS="--only C1,C2 --short"); figures in out/badnet
 	@scripts/dependencies build test badnet
