@@ -69,6 +69,14 @@ import Testing
     return loaded
   }
 
+  /// A module that is not preloaded is asked for only once the one that imports it has arrived: a round trip for each storey of imports.
+  @Test func thePageAsksForAllItsModulesAtOnce() throws {
+    let page = String(decoding: try #require(WebClient.asset(path: "/")).bytes, as: UTF8.self)
+    let preloaded = page.matches(of: /rel="modulepreload" href="([^"]*)"/).map { String($0.1) }
+    let imported = try withImports(["/app.js"], beside: [:]).keys.filter { $0 != "/app.js" }
+    #expect(preloaded == imported.sorted() && imported.count > 30)
+  }
+
   /// The modules of the SDK send every method of the protocol, and none that it does not have: what stands as the method in each
   /// place where one of them makes a request.
   @Test func theSDKSendsEveryMethodOfTheProtocol() throws {
