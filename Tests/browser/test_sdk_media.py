@@ -251,3 +251,37 @@ def test_a_screen_is_shared_with_its_sound(person, room, server):
     eventually("Ben knows what it is", lambda: ben.page.evaluate(sources) == ["screen", "screen_audio"])
     ben.sees_anything("Sharer")
     ben.hears("Sharer")
+
+
+def test_who_only_receives_makes_one_connection(person, room, server):
+    """A second one takes a browser time, in which no picture comes; who publishes later makes it then."""
+    ben = person("Ben")
+    ben.join(room)
+    anna = person("Anna")
+    page = anna.context.new_page()
+    page.add_init_script("""window.made = 0;
+      window.RTCPeerConnection = class extends RTCPeerConnection { constructor(...given) { super(...given); window.made++; } };
+      window.WebSocket = class extends WebSocket {
+        constructor(...given) {
+          super(...given);
+          this.addEventListener("message", ({ data }) => { if (JSON.parse(data).result?.participants) window.madeBefore ??= window.made; });
+        }
+      };""")
+    page.goto(f"{server.url}/style.css")
+    page.evaluate(SDK)
+    page.evaluate("async (room) => { window.room = await window.sdk.join(room, 'Anna'); }", room)
+    eventually("pictures arrive", lambda: page.evaluate("window.room.mediaStates.subscribe") == "connected")
+    assert page.evaluate("[window.madeBefore, window.made, window.room.mediaStates.publish]") == [1, 1, "new"], "it waits for no answer"
+    assert page.evaluate("async () => (await window.room.stats()).publish") is None
+    page.evaluate("async () => { await window.room.publish(window.sdk.picture(320, 180)); }")
+    eventually("pictures are sent", lambda: page.evaluate("window.room.mediaStates.publish") == "connected")
+    assert page.evaluate("window.made") == 2
+    # And one that was never made is closed like any other.
+    states = """async (room) => {
+      await window.room.leave();
+      const again = await window.sdk.join(room, "Anna");
+      await again.leave();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return Object.values(again.mediaStates);
+    }"""
+    assert page.evaluate(states, room) == ["closed", "closed"]

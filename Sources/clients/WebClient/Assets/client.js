@@ -215,12 +215,12 @@ export class RoostClient extends EventTarget {
    */
   _sit(seat) {
     return this.#seats.run(async () => {
-      const result = await this.#takeSeat(seat);
+      const { result, spare } = await this.#takeSeatAndPrepare(seat);
       const snapshot = snapshotOf(result);
       const isSame = this.room?.name === snapshot.room;
       if (isSame && this.#lostSeat === this.room) this.#cameBack(snapshot);
       else if (isSame) this.room._refresh(snapshot);
-      else this.#enter(new Room(this, again(seat, result), this.#options.rtc), snapshot);
+      else this.#enter(new Room(this, again(seat, result)), snapshot, spare);
       this.#flushEarly(snapshot);
       return { result, room: this.room };
     });
@@ -243,11 +243,33 @@ export class RoostClient extends EventTarget {
     await this.request("room.leave", { room: room.name });
   }
 
-  #enter(room, snapshot) {
+  /** A browser makes a peer connection while the answer is on its way: `spare`, to receive on, where there was no seat before. */
+  async #takeSeatAndPrepare(seat) {
+    const taken = this.#takeSeat(seat);
+    const { hello, state } = this.#session;
+    let spare = null;
+    try {
+      if (!this.room && state === "open") spare = new RTCPeerConnection(this._rtc);
+      const result = await taken;
+      if (hello === this.#session.hello) return { result, spare };
+      spare?.close(); // its ICE servers are those of a session that is over
+      return { result, spare: null };
+    } catch (error) {
+      spare?.close();
+      throw error;
+    }
+  }
+
+  /** How peer connections are made. @returns {RTCConfiguration} */
+  get _rtc() {
+    return { bundlePolicy: "max-bundle", iceServers: this.#session.hello?.iceServers ?? [], ...this.#options.rtc };
+  }
+
+  #enter(room, snapshot, spare) {
     this.#lostSeat = null;
     this.room?._close(null);
     this.room = room;
-    room._enter(snapshot);
+    room._enter(snapshot, spare);
   }
 
   #cameBack(snapshot) {

@@ -9,50 +9,75 @@ class Connection {
   static againMs = 4000;
 
   queue = new Queue();
-  #timer = null; #isSilent = false;
+  #pc = null; #configuration; #timer = null; #isSilent = false; #isClosed = false;
 
   constructor(room, which, configuration) {
     this.room = room;
     this.which = which;
-    this.pc = new RTCPeerConnection(configuration);
-    this.pc.onconnectionstatechange = () => this.#changed();
+    this.#configuration = configuration;
+  }
+
+  /** Made where it is first needed, which takes a browser some time: who only receives waits for no second one. */
+  get pc() {
+    if (this.#pc) return this.#pc;
+    if (this.#isClosed) throw new RoostError(1007);
+    return this.take(new RTCPeerConnection(this.#configuration));
+  }
+
+  take(pc) {
+    this.#pc = pc;
+    pc.onconnectionstatechange = () => this.#changed();
+    return pc;
+  }
+
+  /** @returns {RTCPeerConnectionState} */
+  get state() {
+    return this.#isClosed ? "closed" : this.#pc?.connectionState ?? "new";
   }
 
   /** Whether it serves its room no more. */
   get closed() {
-    return this.#isSilent || this.pc.signalingState === "closed";
+    return this.#isSilent || this.#isClosed;
   }
 
   /** Nothing is sent, seen or heard from here on, and nothing is told. */
   fallSilent() {
     this.#isSilent = true;
     clearTimeout(this.#timer);
-    this.pc.onconnectionstatechange = null;
-    for (const sender of this.pc.getSenders()) sender.replaceTrack(null).catch(() => {});
-    for (const { track } of this.pc.getReceivers()) track.enabled = false;
+    if (!this.#pc) return;
+    this.#pc.onconnectionstatechange = null;
+    for (const sender of this.#pc.getSenders()) sender.replaceTrack(null).catch(() => {});
+    for (const { track } of this.#pc.getReceivers()) track.enabled = false;
   }
 
   close() {
     clearTimeout(this.#timer);
     this.#timer = null;
-    this.pc.onconnectionstatechange = null;
-    this.pc.close();
+    this.#isClosed = true;
+    if (!this.#pc) return;
+    this.#pc.onconnectionstatechange = null;
+    this.#pc.close();
+  }
+
+  /** @returns {Promise<?RTCStatsReport>} null where nothing was ever negotiated */
+  async stats() {
+    return (await this.#pc?.getStats()) ?? null;
   }
 
   #changed() {
-    emit(this.room, "media", { pc: this.which, state: this.pc.connectionState });
+    emit(this.room, "media", { pc: this.which, state: this.state });
     if (this.isBroken) this.room._doubt();
   }
 
   get isBroken() {
-    return ["disconnected", "failed"].includes(this.pc.connectionState);
+    return ["disconnected", "failed"].includes(this.state);
   }
 
   /** How much has arrived on all paths, answers to ICE's checks included: a number that only grows while something does. */
   async arrived() {
     let sum = 0;
     if (this.closed) return sum;
-    for (const stat of (await this.pc.getStats()).values()) {
+    for (const stat of (await this.stats())?.values() ?? []) {
       if (stat.type === "candidate-pair") sum += (stat.bytesReceived ?? 0) + (stat.responsesReceived ?? 0);
     }
     return sum;
@@ -139,7 +164,7 @@ export class Publisher extends Connection {
 
   /** Whether something is sent that the server reports on. */
   get isBusy() {
-    return this.pc.connectionState === "connected" && [...this.#tracks].some(({ muted }) => !muted);
+    return this.state === "connected" && [...this.#tracks].some(({ muted }) => !muted);
   }
 
   /** Tracks added in one go make one offer. */
@@ -271,8 +296,9 @@ export class Subscriber extends Connection {
   received = new Map();
   #newest = 0; #silence = 0; #watch = setInterval(() => this.#look(), 500);
 
-  constructor(room, configuration) {
+  constructor(room, configuration, spare) {
     super(room, "subscribe", configuration);
+    this.take(spare ?? new RTCPeerConnection(configuration)); // the offer is on its way
   }
 
   close() {
@@ -282,7 +308,7 @@ export class Subscriber extends Connection {
 
   /** Whether something came within the last ten seconds. */
   get isBusy() {
-    return this.pc.connectionState === "connected" && this.#newest > 0;
+    return this.state === "connected" && this.#newest > 0;
   }
 
   /** Sound or pictures that stop all at once are the first sign of a network that is gone: ICE takes seconds longer to find out. */

@@ -31,15 +31,14 @@ export class Room extends EventTarget {
   /** What moderators have made of it: `Moderation` of roost.d.ts. @type {object} */ moderation = moderationOf();
   /** @type {boolean} */ closed = false;
 
-  #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter(); #telling = null;
+  #client; #publisher = null; #subscriber = null; #meter = new QualityMeter(); #telling = null;
   #ending = {}; #amount = null; #doubt = null; #network = () => this._doubt();
 
-  constructor(client, seat, rtc) {
+  constructor(client, seat) {
     super();
     /** Its views, and what the server says of them. */
     this._views = new Views(this);
     this.#client = client;
-    this.#rtc = rtc;
     /** The request that brings one back to it. */
     this._seat = seat;
     globalThis.addEventListener?.("online", this.#network);
@@ -216,7 +215,7 @@ export class Room extends EventTarget {
 
   /** Statistics of both peer connections. @returns {Promise<{publish: ?RTCStatsReport, subscribe: ?RTCStatsReport}>} */
   async stats() {
-    const [publish, subscribe] = await Promise.all([this.#publisher?.pc.getStats(), this.#subscriber?.pc.getStats()]);
+    const [publish, subscribe] = await Promise.all([this.#publisher?.stats(), this.#subscriber?.stats()]);
     return { publish: publish ?? null, subscribe: subscribe ?? null };
   }
 
@@ -231,7 +230,7 @@ export class Room extends EventTarget {
 
   /** The peer connections' states. @returns {{publish: string, subscribe: string}} */
   get mediaStates() {
-    return { publish: this.#publisher?.pc.connectionState, subscribe: this.#subscriber?.pc.connectionState };
+    return { publish: this.#publisher?.state, subscribe: this.#subscriber?.state };
   }
 
   /** Leaves; in a call that is to hang up. */
@@ -245,13 +244,12 @@ export class Room extends EventTarget {
     return this.#client.request(method, params);
   }
 
-  /** Takes a seat with fresh peer connections: the first time, and after the server had forgotten us. */
-  _enter(snapshot) {
+  /** Takes a seat with fresh peer connections: the first time, and after the server had forgotten us. `spare`: one that is made already. */
+  _enter(snapshot, spare) {
     this.#publisher?.close();
     this.#subscriber?.close();
-    const configuration = { bundlePolicy: "max-bundle", iceServers: this.#client.session.hello?.iceServers ?? [], ...this.#rtc };
-    this.#publisher = new Publisher(this, configuration);
-    this.#subscriber = new Subscriber(this, configuration);
+    this.#publisher = new Publisher(this, this.#client._rtc);
+    this.#subscriber = new Subscriber(this, this.#client._rtc, spare);
     for (const track of this.localTracks) track._forget();
     this.participants.clear();
     this.#apply(snapshot);
