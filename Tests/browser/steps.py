@@ -160,15 +160,13 @@ def trace(found: dict[str, typing.Any], times: list[float], packets: list[Packet
     before = {"page arrived": found["page"], "page read": found["ready"], **{step: at[step] for step in BEFORE if step in at}}
     common = {step: at[step] - started for step in STEPS_OF_JOIN if step in at}
     wire = [packet._replace(at=packet.at * 1000 - found["epoch"] - started) for packet in packets]
+    # The newcomer's are the lines on which nothing went before: publishers check theirs as well, as long as they are there.
+    before_join = {lines(packet) for packet in wire if packet.at < 0}
     wire = [packet for packet in wire if packet.at >= 0]
-    # Of a newcomer are the lines on which a check was sent since: nobody else begins one.
-    began: dict[tuple[typing.Any, typing.Any], float] = {}
-    checks = [packet for packet in wire if packet.is_request]
-    for packet in checks:
-        began.setdefault((packet.source, packet.target), packet.at)
-    mine = [packet for packet in wire if (packet.source, packet.target) in began or (packet.target, packet.source) in began]
-    others = [packet for packet in wire if packet.is_rtcp and packet.asks_for_a_keyframe and packet not in mine]
-    out = [packet for packet in mine if packet.is_rtp and (packet.target, packet.source) in began]
+    mine = [packet for packet in wire if lines(packet) not in before_join]
+    asking = {packet.source for packet in mine if packet.is_request}
+    others = [packet for packet in wire if packet.is_rtcp and packet.asks_for_a_keyframe and lines(packet) in before_join]
+    out = [packet for packet in mine if packet.is_rtp and packet.target in asking]
     handshake = [packet.at for packet in mine if packet.is_dtls]
     first = lambda packets: next((packet.at for packet in packets), None)  # noqa: E731
     until = first(out)
@@ -181,6 +179,11 @@ def trace(found: dict[str, typing.Any], times: list[float], packets: list[Packet
         "wire: first RTP": until,
     }.items() if when is not None}
     return [{**before, **common, **of_picture(picture, started, out)} for picture in pictures]
+
+
+def lines(packet: Packet) -> frozenset[tuple[bytes, int]]:
+    """Both ends of it, whichever way it goes."""
+    return frozenset((packet.source, packet.target))
 
 
 def of_picture(picture: dict[str, float], started: float, out: list[Packet]) -> dict[str, float]:

@@ -33,7 +33,10 @@ def test_each_step_is_found():
 
 
 def test_what_others_send_is_no_step_of_the_newcomers():
-    others = [packet(1, PUBLISHER, SERVER, HANDSHAKE), packet(2, PUBLISHER, SERVER, b"\x80\x60", 77), packet(3, SERVER, PUBLISHER, SUCCESS)]
+    others = [
+        packet(1, PUBLISHER, SERVER, REQUEST), packet(2, SERVER, PUBLISHER, SUCCESS), packet(3, PUBLISHER, SERVER, HANDSHAKE),
+        packet(4, SERVER, PUBLISHER, b"\x80\x60", 77),
+    ]
     assert steps_of(*others) == steps_of()
 
 
