@@ -3,7 +3,7 @@
 //   target − audio ─▶ the lowest layer of each view, by priority ─▶ what is enough of each ─▶ one step at a time: by priority, what is
 //   sent already, cheapest
 //
-// Down at once. Up only with a margin, and not soon after a step up that failed.
+// Down at once. Up only with a margin, and not soon after a step up that failed. Where not all lowest layers fit, those of one priority take turns.
 
 import Basics
 
@@ -76,6 +76,9 @@ public struct LayerAllocator: Sendable {
   static let backOffMargin = 1.5
   /// What is sent already may exceed the target by this factor: measured rates vary by as much, and the pacer sends 1.1 × the target.
   static let tolerance = 1.05
+  /// Where not all views of one priority are sent, another one waits after this time. All allocators change at the same moments, so
+  /// that a publisher is asked for one keyframe in this time, for however many receivers.
+  static let turn = TimeDelta.seconds(4)
   /// The first view is sent although only this share of its lowest layer fits. Lower: more pictures, and more that are broken.
   static let leastShare = 0.8
   /// A step up that is followed by a fall within this time has failed; after it, it has succeeded.
@@ -89,7 +92,7 @@ public struct LayerAllocator: Sendable {
   static let mostViews = 256
   static let mostLayers = 16
 
-  private let backsOff: Bool
+  private let mechanisms: Mechanisms
   private var heldUntil = Instant.zero
   private var backOff = firstBackOff
   private var steppedUpAt: Instant?
@@ -104,7 +107,7 @@ public struct LayerAllocator: Sendable {
   public init() { self.init(.all) }
 
   /// As `init()`, with some mechanisms off in a control run.
-  public init(_ mechanisms: Mechanisms) { backsOff = mechanisms.contains(.stepBackOff) }
+  public init(_ mechanisms: Mechanisms) { self.mechanisms = mechanisms }
 
   /// The layer for each view, in their order; nil = paused for bandwidth.
   ///
@@ -113,7 +116,8 @@ public struct LayerAllocator: Sendable {
   public mutating func allocate(_ views: [AllocationView], target: BitRate, audio: BitRate, at now: Instant) -> [Int?] {
     if let steppedUpAt, now - steppedUpAt >= Self.trial { succeed() }
     var plan = Plan(views, budget: (target - audio).bitsPerSecond, held: now < heldUntil, pauses: pauses)
-    plan.grantLowest()
+    let takesTurns = pauses && mechanisms.contains(.turns)
+    plan.grantLowest(turn: takesTurns ? Int(now.nanoseconds / Self.turn.nanoseconds) : 0)
     if views.contains(where: { $0.enough > 0 }) { plan.climb(toEnough: true) }
     plan.climb(toEnough: false)
     note(plan, at: now)
@@ -146,7 +150,7 @@ public struct LayerAllocator: Sendable {
   }
 
   private mutating func fall(at now: Instant) {
-    guard backsOff else { return }
+    guard mechanisms.contains(.stepBackOff) else { return }
     heldUntil = max(heldUntil, now + Self.calm)
     guard steppedUpAt != nil else { return }
     steppedUpAt = nil
@@ -172,10 +176,14 @@ private struct Plan {
   private let budget: Double
   /// A back-off lasts.
   private let held: Bool
+  /// What is sent now.
+  private let sent: Double
   /// A view without a layer may be a paused one, rather than a new one.
   private let pauses: Bool
   private let order: [Int]
   private var total = 0.0
+  /// A view that was paused is sent without a margin: another one is paused for it.
+  private var replaces = false
   private(set) var layers: [Int?]
   private(set) var withholds = false
 
@@ -183,6 +191,7 @@ private struct Plan {
     self.views = views
     self.budget = budget
     self.held = held
+    sent = views.reduce(0) { $0 + $1.currentRate }
     self.pauses = pauses
     layers = Array(repeating: nil, count: views.count)
     order = views.indices.prefix(LayerAllocator.mostViews).sorted {
@@ -190,10 +199,10 @@ private struct Plan {
     }
   }
 
-  /// The lowest layer of each view, as far as that fits.
-  mutating func grantLowest() {
+  /// The lowest layer of each view, as far as that fits. With each `turn` another one of the same priority goes first.
+  mutating func grantLowest(turn: Int) {
     var isFirst = true
-    for index in order {
+    for index in turn == 0 ? order : turned(by: turn) {
       guard let lowest = views[index].lowest else {
         layers[index] = views[index].unmeasured
         continue
@@ -206,6 +215,19 @@ private struct Plan {
       }
       isFirst = false
     }
+  }
+
+  /// The order, in which those of one priority have moved on by so many places.
+  private func turned(by turn: Int) -> [Int] {
+    var result: [Int] = []
+    var rest = order[...]
+    while let first = rest.first {
+      let group = rest.prefix { views[$0].priority == views[first].priority }
+      let places = turn % group.count
+      result += group.dropFirst(places) + group.prefix(places)
+      rest = rest.dropFirst(group.count)
+    }
+    return result
   }
 
   /// Steps up, priority by priority, until nothing more fits, or all have enough.
@@ -257,17 +279,28 @@ private struct Plan {
 
   /// Whether `sum` may be sent with `layer` of `view` in it.
   private mutating func fits(_ sum: Double, _ view: AllocationView, _ layer: Int) -> Bool {
-    if let current = view.current, layer <= current { return sum <= budget * LayerAllocator.tolerance }
-    let begins = view.current == nil && !pauses
-    if begins && (!held || layer == view.lowest) { return sum <= budget }
+    if let current = view.current, layer <= current { return sum <= most }
+    if view.current == nil, let may = mayBegin(sum, isLowest: layer == view.lowest) { return may }
     if held, sum * LayerAllocator.margin <= budget, sum * LayerAllocator.backOffMargin > budget { withholds = true }
     return sum * (held ? LayerAllocator.backOffMargin : LayerAllocator.margin) <= budget
   }
 
+  /// The same of a view that is sent nothing; nil where it needs a margin. A new one begins, and a paused one may come in another's place.
+  private mutating func mayBegin(_ sum: Double, isLowest: Bool) -> Bool? {
+    if !pauses { return held && !isLowest ? nil : sum <= budget }
+    guard isLowest, sum <= min(sent, budget) else { return nil }
+    replaces = true
+    return true
+  }
+
+  /// What may go on being sent. Beside a view that comes in the place of another no more than before, unless there is room to go up.
+  private var most: Double {
+    replaces ? max(min(sent, budget), budget / LayerAllocator.margin) : budget * LayerAllocator.tolerance
+  }
+
   /// More was sent than fits, and a view has to go down for it.
   var fell: Bool {
-    let sent = views.reduce(0) { $0 + $1.currentRate }
-    return sent > budget && order.contains { isBelow(layers[$0], $0) }
+    sent > budget && order.contains { isBelow(layers[$0], $0) }
   }
 
   private func isBelow(_ layer: Int?, _ index: Int) -> Bool {
@@ -295,12 +328,13 @@ private struct Plan {
     }
   }
 
-  /// A view goes up, or comes back.
+  /// A view goes up, or comes back, and not in the place of another.
   var rose: Bool {
-    order.contains { index in
-      guard let layer = layers[index] else { return false }
-      return views[index].current.map { layer > $0 } ?? pauses
-    }
+    total > sent
+      && order.contains { index in
+        guard let layer = layers[index] else { return false }
+        return views[index].current.map { layer > $0 } ?? pauses
+      }
   }
 
   /// A view that has layers is sent none.

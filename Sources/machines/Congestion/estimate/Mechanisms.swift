@@ -34,9 +34,11 @@ public struct Mechanisms: OptionSet, Sendable {
   public static let competition = Mechanisms(rawValue: 1 << 11)
   /// After a step up of a layer that failed, the next one waits.
   public static let stepBackOff = Mechanisms(rawValue: 1 << 12)
+  /// Where not all videos can be sent, those of one priority take turns.
+  public static let turns = Mechanisms(rawValue: 1 << 13)
 
   /// All of them.
-  public static let all = Mechanisms(rawValue: (1 << 13) - 1)
+  public static let all = Mechanisms(rawValue: (1 << 14) - 1)
 
   /// Each by itself, with its name.
   public static let named: [(String, Mechanisms)] = [
@@ -45,5 +47,6 @@ public struct Mechanisms: OptionSet, Sendable {
     ("applicationLimit", .applicationLimit),
     ("feedbackWatch", .feedbackWatch), ("feedbackGuard", .feedbackGuard), ("lossFromFeedback", .lossFromFeedback),
     ("competition", .competition), ("stepBackOff", .stepBackOff),
+    ("turns", .turns),
   ]
 }
