@@ -64,6 +64,8 @@ SCENARIOS = [
     Scenario("C9", "publisher's uplink 500 kbit/s: fits within 3 s; a subscriber in the dark for 4 s: a picture <= 0.5 s after the light; a new "
              "address: picture and sound <= 4 s; nothing for a person to do", lambda stage: outages.outages(stage, False),
              lambda stage: outages.outages(stage, True)),
+    Scenario("C10", "ten tiles on 1.5 Mbit/s: >= 85 % of the line used, no tile below 2 fps, < 1 % of the sound made up",
+             lambda stage: thin.ten_tiles(stage, True), lambda stage: thin.ten_tiles(stage, False)),
 ]
 # With the layer chosen by the viewer, as soon as the line changes: what can be reached.
 BY_HAND = {

@@ -1,4 +1,4 @@
-"""C1 to C4: lines that are too thin for what is sent."""
+"""C1 to C4, C10: lines that are too thin for what is sent."""
 
 import math
 import typing
@@ -151,6 +151,38 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
         pinned(seen, sent, names, stage.samples(names[0]), rate if simulcast else 0),
         Part("sound made up", percent(sound), sound < 0.01),
         Part("thumbnails", f"{' '.join(f'{speed:.1f}' for speed in speeds)} fps", min(speeds) >= 7),
+    ])
+
+
+def ten_tiles(stage: Stage, simulcast: bool) -> Outcome:
+    """C10: ten pictures of 360 lines on 1.5 Mbit/s, shown equally large. All ten speak."""
+    rate, names = 1_500_000, [f"P{number}" for number in range(1, 11)]
+    crowd = stage.browser("crowd", size=(640, 360), noise=1)
+    for name in names:
+        stage.publisher(name, crowd, height=360, simulcast=simulcast)
+    least = "video l" if simulcast else "video"
+    stage.until("all are sent", lambda: all(stage.latest(name, least, "framesEncoded", "out") > 30 for name in names), 120)
+    line = stage.line("Ben")
+    line.limit(rate)
+    ben = stage.viewer("Ben", stage.browser("Ben"))
+    if not stage.hall.show(ben, names):
+        raise NetworkNotApplied("the page shows ten tiles in no size that was tried")
+    begun = stage.wait(20)
+    watch = Watch(line)
+    ended = stage.wait(stage.tools.seconds(60, 20))
+    watch.stop()
+    seen = stage.samples("Ben").between(begun, ended)
+    stage.keep(queue=watch.found, moments=[begun, ended])
+    used = watch.applied(begun, ended, rate) / rate
+    sound = max(seen.concealed(f"{name} audio") for name in names)
+    speeds = [seen.frames_per_second(f"{name} video") for name in names]
+    made = [stage.samples(name).between(begun, ended).grown(least, "framesEncoded", "out") / (ended - begun) for name in names]
+    frozen = sum(seen.frozen_share(f"{name} video") for name in names) / len(names)
+    return Outcome([
+        Part("line used", percent(used), used >= 0.85),
+        Part("sound made up", percent(sound), sound < 0.01),
+        Part("pictures", f"{' '.join(f'{speed:.1f}' for speed in speeds)} of {min(made):.1f} fps", min(speeds) >= 2),
+        Part("frozen in the mean", percent(frozen), True),
     ])
 
 
