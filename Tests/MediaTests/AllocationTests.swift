@@ -4,7 +4,7 @@
 import Basics
 import CAllocationCounter
 import Forwarding
-import Media
+@testable import Media
 import RTP
 import SRTP
 import Testing
