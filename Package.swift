@@ -104,7 +104,7 @@ let storeys: [[Target]] = [
       module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
       module("Calls", ["Basics", "RoostProtocol"]),
       // What sessions, rooms and calls exchange, and what doors and the media side exchange with them: values.
-      hot("Members", ["Basics", "Calls", "RoostProtocol"]),
+      hot("Members", ["Basics", "Calls", "Names", "RoostProtocol"]),
       // Sessions, and what they say of themselves; they know nothing of rooms.
       module("Sessions", ["Basics", "Calls", "Members", "RoostProtocol"]),
       // Rooms, seats, tracks and who moderates; they know nothing of sessions but what comes with messages.
@@ -127,7 +127,8 @@ let storeys: [[Target]] = [
     [
       module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
       module(
-        "DoorKit", ["Basics", "RoostProtocol", "Members", "Tokens", "Logging", "Threads", "WebSockets"]),
+        "DoorKit",
+        ["Basics", "RoostProtocol", "Members", "Names", "Tokens", "Logging", "Threads", "WebSockets"]),
       module(
         "NativeDoor",
         ["Basics", "Names", "RoostProtocol", "Members", "DoorKit", "WebSockets", "Logging", "Threads"]),
@@ -169,7 +170,7 @@ let storeys: [[Target]] = [
       module(
         "Server",
         [
-          "Basics", "RoostProtocol", "Calls", "Conference", "Members", "Storage", "Webhooks", "Configuration",
+          "Basics", "RoostProtocol", "Calls", "Conference", "Members", "Names", "Storage", "Webhooks", "Configuration",
           "WebSockets",
           "Logging", "DoorKit", "NativeDoor", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP",
           "Crypto", "Media",
@@ -289,13 +290,16 @@ let package = Package(
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
-    tests("TokensTests", ["Tokens", "Basics", "RoostProtocol"]),
+    tests("TokensTests", ["Tokens", "Basics", "Names", "RoostProtocol"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
-    tests("ConferenceTests", ["Conference", "Members", "Rooms", "Sessions", "Calls", "RoostProtocol", "Basics"]),
+    tests(
+      "ConferenceTests", ["Conference", "Members", "Names", "Rooms", "Sessions", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
     tests("WebhooksTests", ["Webhooks", "Basics", "TestSupport", "TinyHTTP"]),
-    tests("StorageTests", ["Storage", "Calls", "Conference", "Members", "RoostProtocol", "Basics", "TestSupport"]),
-    tests("ConfigurationTests", ["Configuration", "Basics", "TestSupport", "Tokens"]),
+    tests(
+      "StorageTests",
+      ["Storage", "Calls", "Conference", "Members", "Names", "RoostProtocol", "Basics", "TestSupport"]),
+    tests("ConfigurationTests", ["Configuration", "Basics", "Names", "TestSupport", "Tokens"]),
     tests(
       "RoostCommandTests",
       [
@@ -343,7 +347,8 @@ let package = Package(
       [
         "Server", "Configuration", "Members", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol",
         "Media",
-        "Basics", "Calls", "Logging", "DoorKit", "NativeDoor", "SDP", "Storage", "TestSupport", "Threads", "WebSockets",
+        "Basics", "Calls", "Logging", "Names", "DoorKit", "NativeDoor", "SDP", "Storage", "TestSupport", "Threads",
+        "WebSockets",
       ]),
     tests(
       "MediaControlTests",
@@ -378,7 +383,7 @@ let package = Package(
         "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
         "Logging", "Basics", "RealMedia",
         "CLinux", "Crypto", "SDP", "PhoneSample", "Threads",
-        "STUN", "RTP", "ICE", "SRTP", "TestSupport", "Tokens", "WebClient",
+        "STUN", "RTP", "ICE", "SRTP", "TestSupport", "Tokens", "Names", "WebClient",
       ]),
   ]
 )

@@ -11,7 +11,7 @@ import WebSockets
   var script = Script(input)
   let conference = Locked(busyConference())
   let asked = Locked(0)
-  let operators = OperatorRoutes(permission: { permission($0) }) { action, _, answer in
+  let operators = OperatorRoutes(permission: { permission($0) }) { action, _, _, answer in
     asked.withLock { $0 += 1 }
     answer(conference.withLock { $0.operate(action, at: adminTime).0 })
   }

@@ -107,7 +107,7 @@ private final class RestoredScene {
 
   func write(to file: inout RecordFile) {
     do throws(StorageError) {
-      try file.apply(changes, wallMilliseconds: now.wallMilliseconds)
+      try file.apply(changes.map { RealmChange($0) }, wallMilliseconds: now.wallMilliseconds)
     } catch {
       // A version that SQLite does not write can still be read.
       precondition([.damaged, .other, .full, .readOnly].contains(error.kind), "it is said why not: \(error)")
@@ -188,7 +188,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
   ask(0, .block(.add(BlockParams(user: "carl"))))
   let delivery = StoredDelivery(
     id: "e1", endpoint: "hook", lane: "demo", part: "plain", body: "{\"type\":\"room\"}", expiresAt: 1_800_000_000_000)
-  try file.apply(changes, outbox: [.keep(delivery)], wallMilliseconds: now.wallMilliseconds)
+  try file.apply(changes.map { RealmChange($0) }, outbox: [.keep(delivery)], wallMilliseconds: now.wallMilliseconds)
 }
 
 /// A place for one database, which goes with its owner. Memory where there is such a file system: a disk is slow.

@@ -25,7 +25,7 @@ private func range(_ text: String) -> AddressRange {
   ) async throws -> (status: Int, body: String, action: OperatorAction?) {
     let asked = Asked()
     let operators = OperatorRoutes(permission: { $0.authorization == "Bearer right" ? .granted : .refused }) {
-      action, _, reply in
+      action, _, _, reply in
       asked.action.withLock { $0 = action }
       reply(answer)
     }

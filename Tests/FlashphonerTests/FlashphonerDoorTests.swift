@@ -153,7 +153,7 @@ private struct Stage {
     stage.door.table.with { table in
       func keep(_ number: Int, _ address: SocketAddress) {
         let kept = FlashphonerDoor.Kept(
-          user: "u", proofs: [:], until: Instant(nanoseconds: 2), network: PeerNetwork(address))
+          user: "u", realm: .default, proofs: [:], until: Instant(nanoseconds: 2), network: PeerNetwork(address))
         table.keep(kept, "t\(number)")
       }
       for number in 0..<most + 1 { keep(number, near) }

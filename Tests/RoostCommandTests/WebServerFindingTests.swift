@@ -10,9 +10,9 @@ import Webhooks
 
 @Suite struct WebServerFindingTests {
   private func look(_ url: String) -> [Finding] {
-    var webhooks = ServerConfiguration.Webhooks()
-    webhooks.push = ServerConfiguration.Webhooks.Endpoint(url: url, secret: "a secret of sixteen")
-    return examineWebhooks(webhooks)
+    var configuration = ServerConfiguration()
+    configuration.webhooks.push = ServerConfiguration.Webhooks.Endpoint(url: url, secret: "a secret of sixteen")
+    return examineWebhooks(configuration)
   }
 
   @Test func aServerThatAnswersIsFineWhateverItSaysToAQuestion() throws {
@@ -68,10 +68,10 @@ import Webhooks
   @Test func eachTroubleSaysWhatToDo() {
     let troubles: [HTTPLook] = [.unknownName, .unreachable("x"), .untrusted("x"), .late, .failed("x")]
     for trouble in troubles {
-      let finding = webhookFinding("events", "https://a.example/hook", trouble)
+      let finding = webhookFinding("webhooks.events", "https://a.example/hook", trouble)
       #expect(finding.level == .failure && finding.remedy != nil && finding.text.contains("https://a.example/hook"))
     }
-    let redirect = webhookFinding("events", "https://a.example/hook", .reached(status: 301))
+    let redirect = webhookFinding("webhooks.events", "https://a.example/hook", .reached(status: 301))
     #expect(redirect.level == .failure && redirect.remedy?.contains("final URL") == true)
     for host in ["203.0.113.1.invalid:1", "localhost.invalid", "127.0.0.1.invalid:1/x"] {
       #expect(look("http://\(host)/").map(\.level).last == .warning, "\(host): unencrypted over a network")

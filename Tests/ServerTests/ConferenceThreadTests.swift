@@ -33,13 +33,13 @@ private final class Stage: Sendable {
       lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
     conference = ConferenceThread(
-      mailbox: Mailbox(), rules: rules, restored: RestoredState(),
+      mailbox: Mailbox(), rules: [.default: rules], restored: [:],
       director: MediaDirector(
         workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
         fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions()),
       logger: logger, lines: SessionLines(logger),
       outputs: ConferenceOutputs(
-        deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _ in }, outside: { _ in },
+        deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _, _ in }, outside: { _, _ in },
         command: { _, commands in told.withLock { $0 += commands } }, housekeeping: {}))
   }
 

@@ -25,7 +25,7 @@ import Threads
       let (answers, lines) = (answers, lines)
       let log = Logger(sink: { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
       let started = StorageThread.start(
-        path: folder.path("roost.db"), rules: ConferenceRules(),
+        path: folder.path("roost.db"), rules: [.default: ConferenceRules()],
         keeping: StorageRetention(
           records: .seconds(86_400), tombstones: .seconds(86_400), mostRecords: 100_000, mostRecordsOfUser: 1_000),
         deliveries: 10, log: log
@@ -84,7 +84,7 @@ import Threads
     let folder = try TemporaryFolder()
     let (hangs, isStuck, answered) = (DispatchSemaphore(value: 0), Locked(false), Locked(0))
     let started = StorageThread.start(
-      path: folder.path("roost.db"), rules: ConferenceRules(),
+      path: folder.path("roost.db"), rules: [.default: ConferenceRules()],
       keeping: StorageRetention(
         records: .seconds(86_400), tombstones: .seconds(86_400), mostRecords: 100_000, mostRecordsOfUser: 1_000),
       deliveries: 10, log: .disabled, patience: 4

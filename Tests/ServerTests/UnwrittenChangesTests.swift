@@ -2,6 +2,7 @@
 
 import Basics
 import Members
+import Names
 import RoostProtocol
 import Storage
 import Testing
@@ -22,7 +23,7 @@ import Testing
     var unwritten = UnwrittenChanges()
     unwritten.add([.forgetCall("a"), .forgetRoom("x"), .forgetCall("b")], [delivery("1"), delivery("2")])
     unwritten.add([.forgetCall("a")], [.forget("1")])
-    #expect(unwritten.changes == [.forgetRoom("x"), .forgetCall("b"), .forgetCall("a")])
+    #expect(unwritten.stored == [.forgetRoom("x"), .forgetCall("b"), .forgetCall("a")])
     #expect(unwritten.outbox == [delivery("2"), .forget("1")])
   }
 
@@ -37,9 +38,9 @@ import Testing
     let ban = KeptBan(room: "x", user: "carl", until: nil, by: "anna")
     let door = KeptDoor(room: "x", isLockedByOperator: false, door: .locked, isChatDisabled: false)
     unwritten.add([.ban(ban), .door(door), .forgetRoom("x")], [])
-    #expect(unwritten.changes == [.ban(ban), .door(door), .forgetRoom("x")], "a room's door is not its chat")
+    #expect(unwritten.stored == [.ban(ban), .door(door), .forgetRoom("x")], "a room's door is not its chat")
     unwritten.add([.forgetBan(room: "x", user: "carl"), .forgetDoor("x")], [])
-    #expect(unwritten.changes == [.forgetRoom("x"), .forgetBan(room: "x", user: "carl"), .forgetDoor("x")])
+    #expect(unwritten.stored == [.forgetRoom("x"), .forgetBan(room: "x", user: "carl"), .forgetDoor("x")])
   }
 
   @Test func bansOfAddressesWaitForTheDisk() throws {
@@ -48,9 +49,9 @@ import Testing
     let subjects = ["carl", nil].map { KeptAddressBan.Subject(room: "x", address: address, user: $0) }
     let bans = subjects.map { KeptAddressBan($0, until: 5, by: nil) }
     unwritten.add(bans.map { .addressBan($0) }, [])
-    #expect(unwritten.changes == bans.map { StoreChange.addressBan($0) }, "each is of its own")
+    #expect(unwritten.stored == bans.map { StoreChange.addressBan($0) }, "each is of its own")
     unwritten.add([.forgetAddressBan(subjects[0])], [])
-    #expect(unwritten.changes == [.addressBan(bans[1]), .forgetAddressBan(subjects[0])])
+    #expect(unwritten.stored == [.addressBan(bans[1]), .forgetAddressBan(subjects[0])])
   }
 
   /// Nobody is told that a look at missed calls was not stored.
@@ -58,15 +59,32 @@ import Testing
     var unwritten = UnwrittenChanges()
     unwritten.add([.seen(user: "anna"), .forgetCall("a")], [])
     unwritten.add([.seen(user: "anna"), .seen(user: "bert")], [])
-    #expect(unwritten.changes == [.forgetCall("a"), .seen(user: "anna"), .seen(user: "bert")])
+    #expect(unwritten.stored == [.forgetCall("a"), .seen(user: "anna"), .seen(user: "bert")])
+  }
+
+  @Test func whatIsCalledTheSameInTwoRealmsIsNotTheSame() throws {
+    let clinic = try #require(Realm("clinic"))
+    var unwritten = UnwrittenChanges()
+    let both = [RealmChange(.forgetDoor("x")), RealmChange(.forgetDoor("x"), of: clinic)]
+    unwritten.add(both, [])
+    unwritten.add([.forgetDoor("x")], [])
+    #expect(unwritten.changes == both.reversed())
   }
 
   @Test func itHasABound() {
     var unwritten = UnwrittenChanges()
     for number in 1...20_000 { unwritten.add([.forgetCall("\(number)")], []) }
-    #expect(unwritten.count == 20_000 && unwritten.changes.first == .forgetCall("1"))
+    #expect(unwritten.count == 20_000 && unwritten.stored.first == .forgetCall("1"))
     unwritten.add([.forgetCall("20001")], [])
     #expect(unwritten.count == 10_000, "the older half goes, so that there is space for a while")
-    #expect(unwritten.changes.first == .forgetCall("10002") && unwritten.changes.last == .forgetCall("20001"))
+    #expect(unwritten.stored.first == .forgetCall("10002") && unwritten.stored.last == .forgetCall("20001"))
   }
+}
+
+extension UnwrittenChanges {
+  fileprivate mutating func add(_ changes: [StoreChange], _ outbox: [OutboxChange]) {
+    add(changes.map { RealmChange($0) }, outbox)
+  }
+
+  fileprivate var stored: [StoreChange] { changes.map(\.change) }
 }

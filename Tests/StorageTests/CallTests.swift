@@ -2,6 +2,7 @@
 
 import Calls
 import Members
+import Names
 import RoostProtocol
 import Testing
 
@@ -96,7 +97,7 @@ import Testing
     let folder = try Folder()
     let retention = Retention(recordsBefore: 0, tombstonesBefore: 0, records: 4, recordsOfUser: 3)
     func calls(_ changes: [StoreChange]) throws -> [String] {
-      try folder.open { try $0.apply(changes, retention: retention, wallMilliseconds: 0) }
+      try folder.open { try $0.apply(changes.map { RealmChange($0) }, retention: retention, wallMilliseconds: 0) }
       return try folder.restored().calls.records.map { $0.entry.user + $0.entry.record.callId }
     }
     func kept(_ user: String, _ call: String) -> StoreChange {
@@ -108,6 +109,12 @@ import Testing
     #expect(try calls([kept("a", "4")]) == ["a2", "a3", "a4"], "three of one user")
     #expect(try calls([kept("b", "1")]) == ["a2", "a3", "a4", "b1"])
     #expect(try calls([kept("c", "1")]) == ["a3", "a4", "b1", "c1"], "four of all")
+    // Of one realm: another's take nothing from it.
+    let clinic = try #require(Realm("clinic"))
+    let elsewhere = (1...6).map { RealmChange(kept("d\($0)", "1"), of: clinic) }
+    try folder.open { try $0.apply(elsewhere, retention: retention, wallMilliseconds: 0) }
+    #expect(try calls([]) == ["a3", "a4", "b1", "c1"])
+    #expect(try Database(path: folder.file).query("SELECT 1 FROM record").count == 8)
   }
 
   /// No more ended calls than are read back.
@@ -122,7 +129,7 @@ import Testing
       changes.append(.tombstone(more))
     }
     func names(_ changes: [StoreChange]) throws -> Set<String> {
-      try folder.open { try $0.apply(changes, retention: retention, wallMilliseconds: 0) }
+      try folder.open { try $0.apply(changes.map { RealmChange($0) }, retention: retention, wallMilliseconds: 0) }
       let rows = try Database(path: folder.file).query("SELECT call FROM ended_call")
       return Set(rows.compactMap { $0[0].text })
     }

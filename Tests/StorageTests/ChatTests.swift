@@ -111,7 +111,7 @@ import Testing
   @Test func aDoorOfAKindThatIsNotKnownIsLocked() throws {
     let folder = try Folder()
     try folder.open { _ in }
-    try Database(path: folder.file).execute("INSERT INTO door VALUES ('demo', 0, 'ajar', 0)")
+    try Database(path: folder.file).execute("INSERT INTO door VALUES ('default', 'demo', 0, 'ajar', 0)")
     #expect(try folder.restored().doors.map(\.door) == [.locked])
   }
 
@@ -126,7 +126,7 @@ import Testing
           .message(StoredMessage(UInt64(batch * 5 + index + 1), text: big), forgetting: nil)
         }
         do throws(StorageError) {
-          try file.apply(changes, wallMilliseconds: 0)
+          try file.apply(changes.map { RealmChange($0) }, wallMilliseconds: 0)
         } catch {
           failed += 1
           #expect(error.kind == .full)

@@ -4,6 +4,7 @@ import Basics
 import Calls
 import Foundation
 import Members
+import Names
 import RoostProtocol
 import Testing
 
@@ -133,11 +134,42 @@ import Testing
       ])
   }
 
+  @Test func theRealmsOfVersion9AreThere() throws {
+    let folder = try folder(9)
+    let clinic = try #require(Realm("clinic"))
+    let restored: [RestoredState] = try folder.open { file in
+      [try file.restore { _ in 9 }, try file.restore(clinic) { _ in 9 }]
+    }
+    #expect(restored.map { $0.chats["demo"]?.map(\.message.text) } == [["hello"], ["how are you?"]])
+    #expect(
+      restored.map(\.bans) == [
+        [KeptBan(room: "demo", user: "carl", until: 1_763_703_600_000, by: "anna")],
+        [KeptBan(room: "demo", user: "carl", until: nil, by: "ben")],
+      ])
+    #expect(restored.map(\.addressBans.count) == [0, 1] && restored.map(\.narrowings.count) == [0, 1])
+    #expect(restored.map { $0.doors.map(\.isLockedByOperator) } == [[false], [true]])
+    #expect(restored.map { $0.blocks.map(\.blocked) } == [["anna"], ["carl"]])
+    #expect(restored.map { $0.revocations.map(\.until) } == [[1_763_703_600_000], [1_763_703_700_000]])
+    let waiting: [[StoredDelivery]] = try folder.open { file in
+      [try file.deliveries(limit: 9), try file.deliveries(of: clinic, limit: 9)]
+    }
+    #expect(waiting.map { $0.map(\.id) } == [[], ["d-1"]])
+  }
+
+  /// What was there before there were realms is one's own, and nobody else's.
+  @Test(arguments: 1...8) func whatWasThereIsTheDefaultRealms(_ version: Int) throws {
+    let folder = try folder(version)
+    let clinic = try #require(Realm("clinic"))
+    let other = try folder.open { try $0.restore(clinic) { _ in 9 } }
+    #expect(other.chats.isEmpty && other.calls.records.isEmpty && other.bans.isEmpty && other.blocks.isEmpty)
+    #expect(try folder.restored().chats.isEmpty == false)
+  }
+
   /// What was numbered by an earlier version is not numbered again.
   @Test func newRowsComeBehindTheOld() throws {
     let folder = try folder(2)
     let delivery = StoredDelivery(id: "d-7", endpoint: "push", lane: "l", part: "plain", body: "{}", expiresAt: 1)
-    try folder.open { try $0.apply([.record(record)], outbox: [.keep(delivery)], wallMilliseconds: 0) }
+    try folder.open { try $0.apply([RealmChange(.record(record))], outbox: [.keep(delivery)], wallMilliseconds: 0) }
     let numbers = { (table: String) in
       try Database(path: folder.file).query("SELECT number FROM \(table) ORDER BY number").map { $0[0].integer }
     }

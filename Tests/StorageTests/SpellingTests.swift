@@ -3,6 +3,7 @@
 import Basics
 import Calls
 import Conference
+import Foundation
 import Members
 import RoostProtocol
 import TestSupport
@@ -125,9 +126,11 @@ import Testing
   /// Versions before 7 have written names as they came: a ban and a lock are not lost, nor is what was said under the name in form C.
   @Test(arguments: pairs) func rowsOfEarlierVersionsAreFound(name: String, other: String) throws {
     let folder = try Folder()
-    try folder.open { _ in }
     do {
       let database = try Database(path: folder.file)
+      let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures/storage")
+      try database.execute(String(contentsOf: fixtures.appending(path: "version-6.sql"), encoding: .utf8))
+      try database.execute("DELETE FROM message; DELETE FROM door; DELETE FROM ban; DELETE FROM block")
       for (number, room) in [(1, other), (2, name)] as [(Int64, String)] {
         let message = StoredMessage(UInt64(number), room: room).message
         try database.run(
@@ -136,7 +139,6 @@ import Testing
       try database.run("INSERT INTO door VALUES (?, 1, 'open', 0)", .text(other))
       try database.run("INSERT INTO ban VALUES (?1, ?1, NULL, ?1)", .text(other))
       try database.run("INSERT INTO block VALUES (1, ?1, ?1)", .text(other))
-      try database.execute("DROP TABLE revoked_token; DROP TABLE narrowing; PRAGMA user_version = 6")
     }
     let restored = try folder.restored()
     #expect(restored.chats[name]?.map(\.number) == [2])
@@ -206,7 +208,7 @@ import Testing
 
     private func run(_ effects: [Effect]) throws {
       for case .store(.write(let ticket, let changes)) in effects {
-        try folder.open { try $0.apply(changes, wallMilliseconds: 0) }
+        try folder.open { try $0.apply(changes.map { RealmChange($0) }, wallMilliseconds: 0) }
         try run(core.apply(.stored(ticket, true), at: now))
       }
     }

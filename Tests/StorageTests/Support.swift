@@ -48,13 +48,13 @@ extension StoredMessage {
 
 extension RecordFile {
   mutating func apply(_ changes: StoreChange...) throws(StorageError) {
-    try apply(changes, wallMilliseconds: 2000)
+    try apply(changes.map { RealmChange($0) }, wallMilliseconds: 2000)
   }
 
   /// Why a change is not taken; nil when it is.
   mutating func applyError(_ changes: StoreChange...) -> StorageError? {
     do throws(StorageError) {
-      try apply(changes, wallMilliseconds: 2000)
+      try apply(changes.map { RealmChange($0) }, wallMilliseconds: 2000)
       return nil
     } catch {
       return error

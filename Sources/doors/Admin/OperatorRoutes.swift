@@ -17,6 +17,8 @@
 //   PUT    /admin/revoked?jti=ID                 takes a token back; GET shows those that are, DELETE believes it again
 //   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone; GET shows to whom
 //   DELETE /admin/grants?user=anna               gives them back, with room=… those of that room
+//
+// All of them are about the realm `default`, or with realm=… about that one.
 import Basics
 import FoundationEssentials
 import Members
@@ -26,11 +28,11 @@ import WebSockets
 
 /// The routes that change something, for whoever shows the token.
 public struct OperatorRoutes: Sendable {
-  /// Carries a wish out that comes from somewhere, and gives what has come of it to the closure, once, from any thread but that which owns the
+  /// Carries a wish about a realm out that comes from somewhere, and gives what has come of it to the closure, once, from any thread but that which owns the
   /// rooms.
   public typealias Perform =
     @Sendable (
-      OperatorAction, SocketAddress?, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+      OperatorAction, Realm, SocketAddress?, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
     ) -> Void
 
   /// What a request's token allows.
@@ -80,17 +82,18 @@ public struct OperatorRoutes: Sendable {
       return answer(refusal)
     }
     do throws(ErrorObject) {
-      perform(try OperatorAction(request, to: path), request.peer) {
+      let realm = try request.realm()
+      perform(try OperatorAction(request, to: path), realm ?? .default, request.peer) {
         if case .failure(let error) = $0 { refused(request, error) }
-        answer(Self.response($0))
+        answer(Self.response($0.map { InRealm(answer: $0, realm: realm) }))
       }
     } catch {
       refused(request, error)
-      answer(Self.response(.failure(error)))
+      answer(Self.response(Result<InRealm, ErrorObject>.failure(error)))
     }
   }
 
-  private static func response(_ result: Result<OperatorAnswer, ErrorObject>) -> HTTPResponse {
+  private static func response(_ result: Result<InRealm, ErrorObject>) -> HTTPResponse {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     switch result {
@@ -151,7 +154,7 @@ extension OperatorAction {
       throw .parameter("query", expected: "NAME=VALUE once for each name, percent-encoded: %26 for &, %3B for ;")
     }
     let verb = OperatorVerb(request.method)
-    let known = path.names(verb, request)
+    let known = path.names(verb, request) + ["realm"]
     if let stranger = request.arguments.keys.filter({ !known.contains($0) }).min() {
       throw .parameter("query", expected: "\(known.joined(separator: ", ")) alone, not \(stranger.prefix(64))")
     }
@@ -238,6 +241,13 @@ extension HTTPRequest {
     }
     try NameForm.check(value, name)
     return value
+  }
+
+  /// The realm that it is about; nil without a word.
+  fileprivate func realm() throws(ErrorObject) -> Realm? {
+    guard let name = arguments["realm"] else { return nil }
+    guard let realm = Realm(name) else { throw .parameter("realm", expected: Realm.rule) }
+    return realm
   }
 
   /// - Throws: −32602 where it is there and empty: something was meant.

@@ -38,6 +38,13 @@ public struct Metric: Sendable, Equatable {
       content = .histogram(histogram)
     }
 
+    /// The same with one label more, before the others.
+    public func labelled(_ name: String, _ value: String) -> Sample {
+      var copy = self
+      copy.labels.insert((name, value), at: 0)
+      return copy
+    }
+
     /// Whether labels and content are the same.
     public static func == (a: Sample, b: Sample) -> Bool {
       a.content == b.content && a.labels.elementsEqual(b.labels, by: ==)

@@ -2,6 +2,7 @@
 import Basics
 import Logging
 import Members
+import Names
 import Threads
 
 /// Writes such lines, so many of each user and of each network, whatever door they come by. What was left out is counted, and a line tells
@@ -17,23 +18,30 @@ public final class SessionLines: Sendable {
   public static let networkBurst = 1_000
   static let networkPerSecond = 10.0
 
+  /// One user: of the same name there may be one in each realm.
+  private struct Holder: Hashable {
+    let realm: Realm
+    let user: ClaimedUser
+  }
+
   private struct State {
-    var users = KeyedBuckets<ClaimedUser>(
+    var users = KeyedBuckets<Holder>(
       burst: SessionLines.userBurst, perSecond: SessionLines.userPerSecond, most: NetworkBuckets.mostNetworks)
     var networks = NetworkBuckets(burst: SessionLines.networkBurst, perSecond: SessionLines.networkPerSecond)
     var leftOut = LinesLeftOut()
 
     /// What is too much for one of the two takes from neither.
     mutating func take(_ subject: LineSubject, at now: Instant) -> Bool {
+      let holder = subject.user.map { Holder(realm: subject.realm, user: $0) }
       let isFree =
         subject.network.map { networks.wait(of: $0, at: now) == nil } ?? true
-        && subject.user.map { users.wait(of: $0, at: now) == nil } ?? true
+        && holder.map { users.wait(of: $0, at: now) == nil } ?? true
       guard isFree else {
         leftOut.count()
         return false
       }
       if let network = subject.network { _ = networks.take(network, at: now) }
-      if let user = subject.user { _ = users.take(user, at: now) }
+      if let holder { _ = users.take(holder, at: now) }
       return true
     }
   }

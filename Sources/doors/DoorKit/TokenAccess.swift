@@ -1,25 +1,35 @@
 // Who says hello where there are keys: whoever their token says, with what it allows (docs/access.md).
 import Basics
 import Members
+import Names
 import RoostProtocol
 import Tokens
 
 /// Tokens that operators have taken back since the start, or before it. The conference says which, and all doors ask: many requests of
 /// WHIP and WHEP never get to the conference.
 public final class RevokedTokens: Sendable {
-  private let ids = Locked<Set<String>>([])
+  /// Realms name their tokens as they like.
+  private struct TokenName: Hashable {
+    let realm: Realm
+    let id: String
+  }
+
+  private let names = Locked<Set<TokenName>>([])
 
   /// None.
   public init() {}
 
-  /// Notes that the tokens of this `jti` are taken back, or believed again.
-  public func set(_ id: String, _ isRevoked: Bool) {
-    ids.withLock { ids in
-      if isRevoked { ids.insert(id) } else { ids.remove(id) }
+  /// Notes that the tokens of this `jti` in a realm are taken back, or believed again.
+  public func set(_ id: String, in realm: Realm = .default, _ isRevoked: Bool) {
+    let name = TokenName(realm: realm, id: id)
+    names.withLock { names in
+      if isRevoked { names.insert(name) } else { names.remove(name) }
     }
   }
 
-  func contains(_ id: String?) -> Bool { id.map { id in ids.withLock { $0.contains(id) } } ?? false }
+  func contains(_ id: String?, in realm: Realm) -> Bool {
+    id.map { id in names.withLock { $0.contains(TokenName(realm: realm, id: id)) } } ?? false
+  }
 }
 
 /// Believes tokens, and nothing else.
@@ -53,13 +63,14 @@ public struct TokenAccess: IdentityVerifier {
     let claims: TokenClaims
     do throws(TokenError) {
       claims = try tokens.verify(token, at: wallClock())
-      if revoked.contains(claims.id) { throw .revoked }
+      if revoked.contains(claims.id, in: claims.realm) { throw .revoked }
     } catch {
       throw UnprovenIdentity(error)
     }
     var identity = Identity(
       user: claims.user, device: device, displayName: claims.name ?? displayName ?? claims.user,
       rights: Rights(claims.grants), isVerified: true)
+    identity.realm = claims.realm
     identity.hasGivenName = claims.name != nil
     identity.rooms = claims.room
     identity.cap = claims.cap

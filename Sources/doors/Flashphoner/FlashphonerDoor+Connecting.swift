@@ -54,7 +54,7 @@ extension FlashphonerDoor {
     }
     identity.entrance = .flashphoner
     identity.client = ConnectionID(socket.id.rawValue, door: id)
-    let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
+    let (authToken, proofs) = proofs(for: wish.authToken, of: identity)
     change { $0.byToken[authToken] = socket }
     let subject = LineSubject(identity)
     perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
@@ -88,17 +88,19 @@ extension FlashphonerDoor {
 
   /// The token of a session, and what an earlier one of the same client, which showed it, had of seats. That one is closed where it is
   /// not yet.
-  func proofs(for shown: String?, user: String) -> (authToken: String, proofs: [String: String]) {
+  func proofs(for shown: String?, of identity: Identity) -> (authToken: String, proofs: [String: String]) {
     let now = clock()
     let new = randomBytes(16).hexadecimal
     guard let shown else { return (new, [:]) }
     if let old = table.with({ $0.byToken[shown] }) {
-      guard old.state.with({ $0.session.user }) == user else { return (new, [:]) }
+      let owner = old.state.with { ($0.session.user, $0.session.realm) }
+      guard owner == (identity.user, identity.realm) else { return (new, [:]) }
       thread.sender?.close(old.id, code: Self.replaced, reason: "session replaced")
       end(old, clean: false)
     }
     let kept = change { table -> Kept? in
-      guard let kept = table.kept[shown], kept.user == user, kept.until > now else { return nil }
+      guard let kept = table.kept[shown], (kept.user, kept.realm) == (identity.user, identity.realm), kept.until > now
+      else { return nil }
       table.forget(shown)
       return kept
     }
@@ -125,9 +127,9 @@ extension FlashphonerDoor {
   /// A session is over. Unless the client meant to go, it may come back to its seats.
   func end(_ socket: Socket, clean: Bool) {
     let now = clock()
-    let (token, user, left) = socket.state.with { state in
+    let (token, user, realm, left) = socket.state.with { state in
       state.isClosed = true
-      return (state.session.authToken, state.session.user, state.session.ended())
+      return (state.session.authToken, state.session.user, state.session.realm, state.session.ended())
     }
     change { table in
       for number in left.rooms + left.spare + left.streams.keys { table.disown(number) }
@@ -135,7 +137,7 @@ extension FlashphonerDoor {
       table.byToken[token] = nil
       guard !clean, let user, !left.proofs.isEmpty else { return }
       let network = PeerNetwork(socket.address)
-      table.keep(Kept(user: user, proofs: left.proofs, until: now + grace, network: network), token)
+      table.keep(Kept(user: user, realm: realm, proofs: left.proofs, until: now + grace, network: network), token)
     }
     for number in left.rooms { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
     for number in left.spare { sink(.connectionClosed(ConnectionID(number, door: id), clean: true)) }

@@ -4,6 +4,7 @@
 //                            ├─ rooms: a membership each
 //                            └─ streams without a room: a membership each
 import Members
+import Names
 import RoostProtocol
 
 /// What is to be done for a client. Numbers name its memberships.
@@ -59,6 +60,8 @@ struct Session: Sendable {
   var isOpen: Bool { stage == .open }
   /// Who it is; nil before it has said so.
   var user: String? { identity?.user }
+  /// In which realm.
+  var realm: Realm { identity?.realm ?? .default }
   /// Requests that wait for their replies.
   var unanswered: Int { members.values.reduce(0) { $0 + $1.unanswered } }
 

@@ -2,6 +2,7 @@
 import Basics
 import DoorKit
 import Members
+import Names
 import RoostProtocol
 import Threads
 import WebSockets
@@ -36,6 +37,7 @@ extension FlashphonerDoor {
   /// What is left of a session whose socket broke.
   struct Kept {
     let user: String
+    let realm: Realm
     let proofs: [String: String]
     let until: Instant
     /// Whose it is.

@@ -5,6 +5,7 @@ import Crypto
 import DoorKit
 import Logging
 import Members
+import Names
 import RoostProtocol
 import WebSockets
 
@@ -190,10 +191,10 @@ extension WhipDoor {
     table.with { table in
       let listening = table.entries.values.filter { !$0.listeners.isEmpty }
       guard !listening.isEmpty else { return }
-      var counts: [Kind: Int] = [:]
-      for entry in table.entries.values { counts[entry.kind, default: 0] += 1 }
+      var counts: [Realm: [Kind: Int]] = [:]
+      for entry in table.entries.values { counts[entry.realm, default: [:]][entry.kind, default: 0] += 1 }
       for entry in listening {
-        table.entries[entry.connection.number]?.tellViewers(counts[entry.kind] ?? 0)
+        table.entries[entry.connection.number]?.tellViewers(counts[entry.realm]?[entry.kind] ?? 0)
       }
     }
   }

@@ -9,6 +9,7 @@ import Crypto
 import DoorKit
 import Logging
 import Members
+import Names
 import RoostProtocol
 import Threads
 import WebSockets
@@ -58,6 +59,8 @@ public final class WhipDoor: ClientDoor {
   struct Entry {
     let connection: ConnectionID
     let kind: Kind
+    /// The realm that it is in.
+    let realm: Realm
     /// Whose lines about it are.
     let subject: LineSubject
     var session: any StreamSession

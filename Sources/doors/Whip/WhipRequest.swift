@@ -286,7 +286,8 @@ extension WhipDoor {
     guard let entry, entry.kind.isNamed(by: request) else {
       throw WhipProblem(.notFound, "There is no such session; it may be over.")
     }
-    guard !identity.isVerified || identity.user == entry.session.user else {
+    let isOwner = identity.realm == entry.realm && identity.user == entry.session.user
+    guard !identity.isVerified || isOwner else {
       throw WhipProblem(.forbidden, "The session is somebody else's.")
     }
     return entry
@@ -311,7 +312,7 @@ extension WhipDoor {
     let (session, offering) = make(try WhipOffer(request.content, for: kind.purpose))
     try Self.validate([.session(.hello(caller.hello)), WhipSession.joining(kind.room), offering])
     let subject = LineSubject(caller.identity)
-    let connection = begin(session, kind, subject, caller.hello.token, request, answer)
+    let connection = begin(session, kind, subject, caller, request, answer)
     lines.write(.info, .offered, of: subject, door: kind.name) {
       ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")]
     }
@@ -342,7 +343,7 @@ extension WhipDoor {
   }
 
   private func begin(
-    _ session: any StreamSession, _ kind: Kind, _ subject: LineSubject, _ token: String?, _ request: HTTPRequest,
+    _ session: any StreamSession, _ kind: Kind, _ subject: LineSubject, _ caller: Caller, _ request: HTTPRequest,
     _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) -> ConnectionID {
     let secret = randomBytes(16).hexadecimal
@@ -353,9 +354,8 @@ extension WhipDoor {
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number
       table.entries[connection.number] = Entry(
-        connection: connection, kind: kind, subject: subject, session: session, secret: secret, location: location,
-        token: token,
-        answer: answer)
+        connection: connection, kind: kind, realm: caller.identity.realm, subject: subject, session: session,
+        secret: secret, location: location, token: caller.hello.token, answer: answer)
       return connection
     }
   }

@@ -12,41 +12,42 @@ private enum Bounds {
 }
 
 extension KeptRecord {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO record (user, call, ended_at, unseen, body) VALUES (?, ?, ?, ?, ?)",
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO record (realm, user, call, ended_at, unseen, body) VALUES (?, ?, ?, ?, ?, ?)",
       .text(entry.user), .text(entry.record.callId), .integer(entry.record.endedAt), .integer(isUnseen ? 1 : 0),
       try encodeBody(entry))
   }
 }
 
 extension KeptTombstone {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO ended_call (call, ended_at, body) VALUES (?, ?, ?)",
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO ended_call (realm, call, ended_at, body) VALUES (?, ?, ?, ?)",
       .text(call.callId), .integer(call.endedAt ?? call.createdAt), try encodeBody(self))
   }
 }
 
 extension KeptCall {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO running_call (call, body) VALUES (?, ?)", .text(call.callId), try encodeBody(self))
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO running_call (realm, call, body) VALUES (?, ?, ?)", .text(call.callId),
+      try encodeBody(self))
   }
 }
 
 extension KeptCalls {
   /// The newest of everything.
-  init(in database: Database) throws(StorageError) {
+  init(in rows: RealmRows) throws(StorageError) {
     self.init()
-    running = try database.query("SELECT body FROM running_call ORDER BY rowid").compactMap { row in
+    running = try rows.query("SELECT body FROM running_call WHERE realm = ? ORDER BY rowid").compactMap { row in
       row.first.flatMap { decodeBody(KeptCall.self, $0) }
     }
-    tombstones = try database.query(
-      "SELECT body FROM ended_call ORDER BY ended_at DESC LIMIT ?", .integer(Int64(Bounds.tombstones))
+    tombstones = try rows.query(
+      "SELECT body FROM ended_call WHERE realm = ? ORDER BY ended_at DESC LIMIT ?", .integer(Int64(Bounds.tombstones))
     ).reversed().compactMap { row in row.first.flatMap { decodeBody(KeptTombstone.self, $0) } }
-    records = try database.query(
-      "SELECT body, unseen FROM record ORDER BY number DESC LIMIT ?", .integer(Int64(Bounds.records))
+    records = try rows.query(
+      "SELECT body, unseen FROM record WHERE realm = ? ORDER BY number DESC LIMIT ?", .integer(Int64(Bounds.records))
     ).reversed().compactMap { row in
       guard row.count == 2, let entry = decodeBody(UserRecord.self, row[0]) else { return nil }
       return KeptRecord(entry: entry, isUnseen: row[1].integer == 1)
@@ -57,15 +58,16 @@ extension KeptCalls {
 extension RecordQuery {
   /// Newest first. A row that an earlier version has put among the user's own may be another's, whose name it took for theirs: the page
   /// goes on with the next one.
-  func read(from database: Database) throws(StorageError) -> [UserRecord] {
-    guard var last = try before.map({ (call) throws(StorageError) in try number(of: call, in: database) }) ?? .max
+  func read(from rows: RealmRows) throws(StorageError) -> [UserRecord] {
+    guard var last = try before.map({ (call) throws(StorageError) in try number(of: call, in: rows) }) ?? .max
     else {
       return []
     }
     var found: [UserRecord] = []
     while true {
-      let rows = try database.query(
-        "SELECT number, body FROM record WHERE user = ? AND number < ? ORDER BY number DESC LIMIT ?", .text(user),
+      let rows = try rows.query(
+        "SELECT number, body FROM record WHERE realm = ? AND user = ? AND number < ? ORDER BY number DESC LIMIT ?",
+        .text(user),
         .integer(last), .integer(Int64(limit)))
       for row in rows where row.count == 2 {
         guard let entry = decodeBody(UserRecord.self, row[1]), entry.isReadable, entry.user.isExactly(user) else {
@@ -80,8 +82,9 @@ extension RecordQuery {
   }
 
   /// Where a call stands in the user's list; nil where it does not.
-  private func number(of call: String, in database: Database) throws(StorageError) -> Int64? {
-    try database.query("SELECT number FROM record WHERE user = ? AND call = ?", .text(user), .text(call)).first?.first?
+  private func number(of call: String, in rows: RealmRows) throws(StorageError) -> Int64? {
+    try rows.query("SELECT number FROM record WHERE realm = ? AND user = ? AND call = ?", .text(user), .text(call))
+      .first?.first?
       .integer
   }
 }
@@ -113,15 +116,24 @@ extension Retention {
     try database.run(
       """
       DELETE FROM record WHERE number IN (SELECT number FROM (
-        SELECT number, row_number() OVER (PARTITION BY user ORDER BY number DESC) AS place FROM record
-        WHERE user IN (SELECT user FROM record GROUP BY user HAVING count(*) > ?)) WHERE place > ?)
+        SELECT number, row_number() OVER (PARTITION BY realm, user ORDER BY number DESC) AS place FROM record
+        WHERE (realm, user) IN (SELECT realm, user FROM record GROUP BY realm, user HAVING count(*) > ?))
+        WHERE place > ?)
       """, .integer(Int64(recordsOfUser)), .integer(Int64(recordsOfUser)))
+    // What one realm has takes nothing from another.
     try database.run(
-      "DELETE FROM record WHERE number <= (SELECT number FROM record ORDER BY number DESC LIMIT 1 OFFSET ?)",
-      .integer(Int64(records)))
+      """
+      DELETE FROM record WHERE number IN (SELECT number FROM (
+        SELECT number, row_number() OVER (PARTITION BY realm ORDER BY number DESC) AS place FROM record
+        WHERE realm IN (SELECT realm FROM record GROUP BY realm HAVING count(*) > ?))
+        WHERE place > ?)
+      """, .integer(Int64(records)), .integer(Int64(records)))
     // No more than are read back.
     try database.run(
-      "DELETE FROM ended_call WHERE rowid IN (SELECT rowid FROM ended_call ORDER BY ended_at DESC, rowid DESC LIMIT -1 OFFSET ?)",
-      .integer(Int64(Bounds.tombstones)))
+      """
+      DELETE FROM ended_call WHERE rowid IN (SELECT number FROM (
+        SELECT rowid AS number, row_number() OVER (PARTITION BY realm ORDER BY ended_at DESC, rowid DESC) AS place
+        FROM ended_call) WHERE place > ?)
+      """, .integer(Int64(Bounds.tombstones)))
   }
 }

@@ -58,6 +58,11 @@ final class Database {
     try rows(sql, parameters)
   }
 
+  /// The same with a list of parameters.
+  func query(_ sql: String, with parameters: [SQLValue]) throws(StorageError) -> [[SQLValue]] {
+    try rows(sql, parameters)
+  }
+
   /// The one number that a statement gives; nil where it gives no row or no number.
   func number(_ sql: String) throws(StorageError) -> Int64? {
     guard case .integer(let value) = try rows(sql, []).first?.first else { return nil }

@@ -15,16 +15,16 @@ private enum Bounds {
 }
 
 extension KeptBan {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO ban (room, user, until, by) VALUES (?, ?, ?, ?)", .text(room), .text(user),
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO ban (realm, room, user, until, by) VALUES (?, ?, ?, ?, ?)", .text(room), .text(user),
       until.map { .integer($0) } ?? .null, .text(by))
   }
 
   /// Those that end last where there are too many.
-  static func all(in database: Database) throws(StorageError) -> [KeptBan] {
-    let rows = try database.query(
-      "SELECT room, user, until, by FROM ban ORDER BY until IS NULL DESC, until DESC LIMIT ?",
+  static func all(in rows: RealmRows) throws(StorageError) -> [KeptBan] {
+    let rows = try rows.query(
+      "SELECT room, user, until, by FROM ban WHERE realm = ? ORDER BY until IS NULL DESC, until DESC LIMIT ?",
       .integer(Int64(Bounds.bans)))
     return rows.compactMap { row in
       guard row.count == 4, let room = row[0].text, let user = row[1].text, let by = row[3].text else { return nil }
@@ -34,17 +34,17 @@ extension KeptBan {
 }
 
 extension KeptAddressBan {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO address_ban (room, address, user, until, by) VALUES (?, ?, ?, ?, ?)",
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO address_ban (realm, room, address, user, until, by) VALUES (?, ?, ?, ?, ?, ?)",
       .text(subject.room ?? ""), .text(subject.address.description), .text(subject.user ?? ""), .integer(until),
       .text(by ?? ""))
   }
 
   /// Those that end last where there are too many.
-  static func all(in database: Database) throws(StorageError) -> [KeptAddressBan] {
-    let rows = try database.query(
-      "SELECT room, address, user, until, by FROM address_ban ORDER BY until DESC LIMIT ?",
+  static func all(in rows: RealmRows) throws(StorageError) -> [KeptAddressBan] {
+    let rows = try rows.query(
+      "SELECT room, address, user, until, by FROM address_ban WHERE realm = ? ORDER BY until DESC LIMIT ?",
       .integer(Int64(Bounds.addressBans)))
     return rows.compactMap { row in
       guard row.count == 5, let room = row[0].text, let address = row[1].text.flatMap({ AddressRange($0) }),
@@ -57,9 +57,9 @@ extension KeptAddressBan {
 }
 
 extension KeptAddressBan.Subject {
-  func remove(from database: Database) throws(StorageError) {
-    try database.run(
-      "DELETE FROM address_ban WHERE room = ? AND address = ? AND user = ?", .text(room ?? ""),
+  func remove(from rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "DELETE FROM address_ban WHERE realm = ? AND room = ? AND address = ? AND user = ?", .text(room ?? ""),
       .text(address.description), .text(user ?? ""))
   }
 }
@@ -69,16 +69,18 @@ extension String {
 }
 
 extension KeptDoor {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO door (room, locked_by_operator, door, chat_disabled) VALUES (?, ?, ?, ?)", .text(room),
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO door (realm, room, locked_by_operator, door, chat_disabled) VALUES (?, ?, ?, ?, ?)",
+      .text(room),
       .integer(isLockedByOperator ? 1 : 0), .text(door.rawValue), .integer(isChatDisabled ? 1 : 0))
   }
 
   /// A door of a kind that is not known is taken for a locked one: who was kept out stays out.
-  static func all(in database: Database) throws(StorageError) -> [KeptDoor] {
-    let rows = try database.query(
-      "SELECT room, locked_by_operator, door, chat_disabled FROM door LIMIT ?", .integer(Int64(Bounds.doors)))
+  static func all(in rows: RealmRows) throws(StorageError) -> [KeptDoor] {
+    let rows = try rows.query(
+      "SELECT room, locked_by_operator, door, chat_disabled FROM door WHERE realm = ? LIMIT ?",
+      .integer(Int64(Bounds.doors)))
     return rows.compactMap { row in
       guard row.count == 4, let room = row[0].text, let door = row[2].text else { return nil }
       return KeptDoor(
@@ -89,15 +91,16 @@ extension KeptDoor {
 }
 
 extension KeptRevocation {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO revoked_token (jti, until) VALUES (?, ?)", .text(tokenID), .integer(until))
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO revoked_token (realm, jti, until) VALUES (?, ?, ?)", .text(tokenID), .integer(until))
   }
 
   /// Those that are kept for longest where there are too many.
-  static func all(in database: Database) throws(StorageError) -> [KeptRevocation] {
-    let rows = try database.query(
-      "SELECT jti, until FROM revoked_token ORDER BY until DESC, jti LIMIT ?", .integer(Int64(Bounds.revocations)))
+  static func all(in rows: RealmRows) throws(StorageError) -> [KeptRevocation] {
+    let rows = try rows.query(
+      "SELECT jti, until FROM revoked_token WHERE realm = ? ORDER BY until DESC, jti LIMIT ?",
+      .integer(Int64(Bounds.revocations)))
     return rows.compactMap { row in
       guard row.count == 2, let id = row[0].text, let until = row[1].integer else { return nil }
       return KeptRevocation(tokenID: id, until: until)
@@ -106,16 +109,16 @@ extension KeptRevocation {
 }
 
 extension KeptNarrowing {
-  func write(to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO narrowing (user, room, grants, at) VALUES (?, ?, ?, ?)", .text(subject.user),
+  func write(to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO narrowing (realm, user, room, grants, at) VALUES (?, ?, ?, ?, ?)", .text(subject.user),
       .text(subject.room ?? ""), .text(rights.grants.map(\.rawValue).joined(separator: " ")), .integer(at))
   }
 
   /// The newest where there are too many. A grant of a name that is not known gives nothing.
-  static func all(in database: Database) throws(StorageError) -> [KeptNarrowing] {
-    let rows = try database.query(
-      "SELECT user, room, grants, at FROM narrowing ORDER BY at DESC, user, room LIMIT ?",
+  static func all(in rows: RealmRows) throws(StorageError) -> [KeptNarrowing] {
+    let rows = try rows.query(
+      "SELECT user, room, grants, at FROM narrowing WHERE realm = ? ORDER BY at DESC, user, room LIMIT ?",
       .integer(Int64(Bounds.narrowings)))
     return rows.compactMap { row in
       guard row.count == 4, let user = row[0].text, let room = row[1].text, let grants = row[2].text,
@@ -128,7 +131,7 @@ extension KeptNarrowing {
 }
 
 extension KeptNarrowing.Subject {
-  func remove(from database: Database) throws(StorageError) {
-    try database.run("DELETE FROM narrowing WHERE user = ? AND room = ?", .text(user), .text(room ?? ""))
+  func remove(from rows: RealmRows) throws(StorageError) {
+    try rows.run("DELETE FROM narrowing WHERE realm = ? AND user = ? AND room = ?", .text(user), .text(room ?? ""))
   }
 }

@@ -1,5 +1,7 @@
 // Messages for web servers outside that are not delivered yet, so that a restart does not lose them.
 
+import Names
+
 /// A message as it is kept.
 public struct StoredDelivery: Hashable, Sendable {
   /// Its name.
@@ -14,10 +16,14 @@ public struct StoredDelivery: Hashable, Sendable {
   public var body: String
   /// When it is worthless, in milliseconds since 1970.
   public var expiresAt: Int64
+  /// Whose servers it is for.
+  public var realm: Realm
 
   /// A message.
-  public init(id: String, endpoint: String, lane: String, part: String, body: String, expiresAt: Int64) {
-    (self.id, self.endpoint, self.lane) = (id, endpoint, lane)
+  public init(
+    id: String, endpoint: String, lane: String, part: String, body: String, expiresAt: Int64, realm: Realm = .default
+  ) {
+    (self.id, self.endpoint, self.lane, self.realm) = (id, endpoint, lane, realm)
     (self.part, self.body, self.expiresAt) = (part, body, expiresAt)
   }
 }
@@ -35,7 +41,8 @@ extension OutboxChange {
     switch self {
     case .keep(let delivery):
       try database.run(
-        "INSERT OR REPLACE INTO outbox (id, endpoint, lane, part, body, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO outbox (realm, id, endpoint, lane, part, body, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        .text(delivery.realm.name),
         .text(delivery.id), .text(delivery.endpoint), .text(delivery.lane), .text(delivery.part),
         .text(delivery.body),
         .integer(delivery.expiresAt))
@@ -46,14 +53,16 @@ extension OutboxChange {
 
 extension StoredDelivery {
   /// The oldest that wait, in their order.
-  static func waiting(_ limit: Int, in database: Database) throws(StorageError) -> [StoredDelivery] {
-    let rows = try database.query(
-      "SELECT id, endpoint, lane, part, body, expires_at FROM outbox ORDER BY number LIMIT ?", .integer(Int64(limit)))
+  static func waiting(_ limit: Int, in own: RealmRows) throws(StorageError) -> [StoredDelivery] {
+    let rows = try own.query(
+      "SELECT id, endpoint, lane, part, body, expires_at FROM outbox WHERE realm = ? ORDER BY number LIMIT ?",
+      .integer(Int64(limit)))
     return rows.compactMap { row in
       guard row.count == 6, let id = row[0].text, let endpoint = row[1].text, let lane = row[2].text,
         let part = row[3].text, let body = row[4].text, let expiresAt = row[5].integer
       else { return nil }
-      return StoredDelivery(id: id, endpoint: endpoint, lane: lane, part: part, body: body, expiresAt: expiresAt)
+      return StoredDelivery(
+        id: id, endpoint: endpoint, lane: lane, part: part, body: body, expiresAt: expiresAt, realm: own.realm)
     }
   }
 }

@@ -49,7 +49,7 @@ public struct RecordFile: ~Copyable {
 
   /// Makes the changes, in order: all of them, and on disk, or none. Without any it looks whether the file is still what it was.
   public mutating func apply(
-    _ changes: [StoreChange], outbox: [OutboxChange] = [], retention: Retention? = nil, wallMilliseconds: Int64
+    _ changes: [RealmChange], outbox: [OutboxChange] = [], retention: Retention? = nil, wallMilliseconds: Int64
   ) throws(StorageError) {
     do throws(StorageError) {
       try write(changes, outbox, retention)
@@ -61,10 +61,13 @@ public struct RecordFile: ~Copyable {
     }
   }
 
-  /// What was there when the server ended last: the newest `limit(room)` messages of each room. Rows with names that are not let in stay
+  /// What was there in a realm when the server ended last: the newest `limit(room)` messages of each room. Rows with names that are not let in stay
   /// in the file and are not read; a notice says how many there are.
-  public mutating func restore(chatLimit limit: (_ room: String) -> Int) throws(StorageError) -> RestoredState {
+  public mutating func restore(
+    _ realm: Realm = .default, chatLimit limit: (_ room: String) -> Int
+  ) throws(StorageError) -> RestoredState {
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    let own = RealmRows(database: database, realm: realm)
     var restored = RestoredState()
     var unread = 0
     func readable<Row: NamingRow>(_ rows: [Row]) -> [Row] {
@@ -72,36 +75,38 @@ public struct RecordFile: ~Copyable {
       unread += rows.count - readable.count
       return readable
     }
-    for room in try database.query("SELECT DISTINCT room FROM message").compactMap(\.first?.text) {
-      let messages = readable(try StoredMessage.newest(limit(room), of: room, in: database))
+    for room in try own.query("SELECT DISTINCT room FROM message WHERE realm = ?").compactMap(\.first?.text) {
+      let messages = readable(try StoredMessage.newest(limit(room), of: room, in: own))
       if NameForm.accepts(room) { restored.chats[room] = messages }
     }
     let last = try database.number("SELECT coalesce(max(number), 0) FROM message") ?? 0
     restored.lastNumber = UInt64(clamping: last)
-    let calls = try KeptCalls(in: database)
+    let calls = try KeptCalls(in: own)
     restored.calls.running = readable(calls.running)
     restored.calls.tombstones = readable(calls.tombstones)
     restored.calls.records = readable(calls.records)
-    restored.bans = readable(try KeptBan.all(in: database))
-    restored.addressBans = readable(try KeptAddressBan.all(in: database))
-    restored.revocations = readable(try KeptRevocation.all(in: database))
-    restored.narrowings = readable(try KeptNarrowing.all(in: database))
-    restored.blocks = readable(try KeptBlock.all(in: database))
-    restored.doors = readable(try KeptDoor.all(in: database))
+    restored.bans = readable(try KeptBan.all(in: own))
+    restored.addressBans = readable(try KeptAddressBan.all(in: own))
+    restored.revocations = readable(try KeptRevocation.all(in: own))
+    restored.narrowings = readable(try KeptNarrowing.all(in: own))
+    restored.blocks = readable(try KeptBlock.all(in: own))
+    restored.doors = readable(try KeptDoor.all(in: own))
     if unread > 0 { notices.append(.unread(rows: unread)) }
     return restored
   }
 
   /// A page of a user's records.
-  public mutating func records(_ query: RecordQuery) throws(StorageError) -> [UserRecord] {
+  public mutating func records(
+    _ query: RecordQuery, of realm: Realm = .default
+  ) throws(StorageError) -> [UserRecord] {
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
-    return try query.read(from: database)
+    return try query.read(from: RealmRows(database: database, realm: realm))
   }
 
-  /// What was not delivered, oldest first.
-  public mutating func deliveries(limit: Int) throws(StorageError) -> [StoredDelivery] {
+  /// What was not delivered to servers of a realm, oldest first.
+  public mutating func deliveries(of realm: Realm = .default, limit: Int) throws(StorageError) -> [StoredDelivery] {
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
-    return try StoredDelivery.waiting(limit, in: database)
+    return try StoredDelivery.waiting(limit, in: RealmRows(database: database, realm: realm))
   }
 
   /// Lets the file grow to so many pages of 4 KiB and no further, as a full disk would. For tests.
@@ -110,7 +115,7 @@ public struct RecordFile: ~Copyable {
   // MARK: - Writing
 
   private mutating func write(
-    _ changes: [StoreChange], _ outbox: [OutboxChange], _ retention: Retention?
+    _ changes: [RealmChange], _ outbox: [OutboxChange], _ retention: Retention?
   ) throws(StorageError) {
     if database == nil {
       database = try Self.open(path)
@@ -120,7 +125,9 @@ public struct RecordFile: ~Copyable {
     try check()
     try database.execute("BEGIN IMMEDIATE")
     do throws(StorageError) {
-      for change in changes { try change.write(to: database) }
+      for change in changes {
+        try change.change.write(to: RealmRows(database: database, realm: change.realm))
+      }
       for change in outbox { try change.write(to: database) }
       try retention?.apply(to: database)
       try database.execute("COMMIT")
@@ -226,28 +233,29 @@ public struct RecordFile: ~Copyable {
 }
 
 extension StoreChange {
-  fileprivate func write(to database: Database) throws(StorageError) {
+  fileprivate func write(to rows: RealmRows) throws(StorageError) {
     switch self {
-    case .message(let message, let forgotten): try message.write(forgetting: forgotten, to: database)
-    case .forgetRoom(let room): try database.run("DELETE FROM message WHERE room = ?", .text(room))
-    case .record(let record): try record.write(to: database)
-    case .seen(let user): try database.run("UPDATE record SET unseen = 0 WHERE user = ? AND unseen = 1", .text(user))
-    case .tombstone(let call): try call.write(to: database)
-    case .call(let call): try call.write(to: database)
-    case .forgetCall(let call): try database.run("DELETE FROM running_call WHERE call = ?", .text(call))
-    case .ban(let ban): try ban.write(to: database)
+    case .message(let message, let forgotten): try message.write(forgetting: forgotten, to: rows)
+    case .forgetRoom(let room): try rows.run("DELETE FROM message WHERE realm = ? AND room = ?", .text(room))
+    case .record(let record): try record.write(to: rows)
+    case .seen(let user):
+      try rows.run("UPDATE record SET unseen = 0 WHERE realm = ? AND user = ? AND unseen = 1", .text(user))
+    case .tombstone(let call): try call.write(to: rows)
+    case .call(let call): try call.write(to: rows)
+    case .forgetCall(let call): try rows.run("DELETE FROM running_call WHERE realm = ? AND call = ?", .text(call))
+    case .ban(let ban): try ban.write(to: rows)
     case .forgetBan(let room, let user):
-      try database.run("DELETE FROM ban WHERE room = ? AND user = ?", .text(room), .text(user))
-    case .addressBan(let ban): try ban.write(to: database)
-    case .forgetAddressBan(let subject): try subject.remove(from: database)
-    case .revocation(let kept): try kept.write(to: database)
-    case .forgetRevocation(let id): try database.run("DELETE FROM revoked_token WHERE jti = ?", .text(id))
-    case .narrowing(let kept): try kept.write(to: database)
-    case .forgetNarrowing(let subject): try subject.remove(from: database)
-    case .block(let block): try block.write(to: database)
-    case .forgetBlock(let block): try block.remove(from: database)
-    case .door(let door): try door.write(to: database)
-    case .forgetDoor(let room): try database.run("DELETE FROM door WHERE room = ?", .text(room))
+      try rows.run("DELETE FROM ban WHERE realm = ? AND room = ? AND user = ?", .text(room), .text(user))
+    case .addressBan(let ban): try ban.write(to: rows)
+    case .forgetAddressBan(let subject): try subject.remove(from: rows)
+    case .revocation(let kept): try kept.write(to: rows)
+    case .forgetRevocation(let id): try rows.run("DELETE FROM revoked_token WHERE realm = ? AND jti = ?", .text(id))
+    case .narrowing(let kept): try kept.write(to: rows)
+    case .forgetNarrowing(let subject): try subject.remove(from: rows)
+    case .block(let block): try block.write(to: rows)
+    case .forgetBlock(let block): try block.remove(from: rows)
+    case .door(let door): try door.write(to: rows)
+    case .forgetDoor(let room): try rows.run("DELETE FROM door WHERE realm = ? AND room = ?", .text(room))
     }
   }
 }

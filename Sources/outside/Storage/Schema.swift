@@ -68,7 +68,78 @@ enum Schema {
       user TEXT NOT NULL, room TEXT NOT NULL, grants TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user, room)
     ) WITHOUT ROWID;
     """,
+    realms,
   ]
+
+  /// Whose each row is. What was there is the realm's `default`. Names of calls and of messages for web servers are random: no two realms
+  /// have one.
+  private static let realms = """
+    ALTER TABLE message RENAME TO message_before;
+    CREATE TABLE message (
+      realm TEXT NOT NULL DEFAULT 'default', room TEXT NOT NULL, number INTEGER NOT NULL, client_id TEXT,
+      delivered INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (realm, room, number)
+    ) WITHOUT ROWID;
+    INSERT INTO message (room, number, client_id, delivered, body)
+      SELECT room, number, client_id, delivered, body FROM message_before;
+    DROP TABLE message_before;
+    ALTER TABLE record RENAME TO record_before;
+    CREATE TABLE record (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, realm TEXT NOT NULL DEFAULT 'default', user TEXT NOT NULL,
+      call TEXT NOT NULL, ended_at INTEGER NOT NULL, unseen INTEGER NOT NULL, body TEXT NOT NULL,
+      UNIQUE (realm, user, call)
+    );
+    INSERT INTO record (number, user, call, ended_at, unseen, body)
+      SELECT number, user, call, ended_at, unseen, body FROM record_before;
+    DROP TABLE record_before;
+    CREATE INDEX record_of_user ON record (realm, user, number);
+    CREATE INDEX record_by_end ON record (ended_at);
+    ALTER TABLE ended_call ADD COLUMN realm TEXT NOT NULL DEFAULT 'default';
+    ALTER TABLE running_call ADD COLUMN realm TEXT NOT NULL DEFAULT 'default';
+    ALTER TABLE outbox ADD COLUMN realm TEXT NOT NULL DEFAULT 'default';
+    ALTER TABLE ban RENAME TO ban_before;
+    CREATE TABLE ban (
+      realm TEXT NOT NULL DEFAULT 'default', room TEXT NOT NULL, user TEXT NOT NULL, until INTEGER, by TEXT NOT NULL,
+      PRIMARY KEY (realm, room, user)
+    ) WITHOUT ROWID;
+    INSERT INTO ban (room, user, until, by) SELECT room, user, until, by FROM ban_before;
+    DROP TABLE ban_before;
+    ALTER TABLE door RENAME TO door_before;
+    CREATE TABLE door (
+      realm TEXT NOT NULL DEFAULT 'default', room TEXT NOT NULL, locked_by_operator INTEGER NOT NULL,
+      door TEXT NOT NULL, chat_disabled INTEGER NOT NULL, PRIMARY KEY (realm, room)
+    ) WITHOUT ROWID;
+    INSERT INTO door (room, locked_by_operator, door, chat_disabled)
+      SELECT room, locked_by_operator, door, chat_disabled FROM door_before;
+    DROP TABLE door_before;
+    ALTER TABLE block RENAME TO block_before;
+    CREATE TABLE block (
+      number INTEGER PRIMARY KEY, realm TEXT NOT NULL DEFAULT 'default', user TEXT NOT NULL, blocked TEXT NOT NULL,
+      UNIQUE (realm, user, blocked)
+    );
+    INSERT INTO block (number, user, blocked) SELECT number, user, blocked FROM block_before;
+    DROP TABLE block_before;
+    ALTER TABLE address_ban RENAME TO address_ban_before;
+    CREATE TABLE address_ban (
+      realm TEXT NOT NULL DEFAULT 'default', room TEXT NOT NULL, address TEXT NOT NULL, user TEXT NOT NULL,
+      until INTEGER NOT NULL, by TEXT NOT NULL, PRIMARY KEY (realm, room, address, user)
+    ) WITHOUT ROWID;
+    INSERT INTO address_ban (room, address, user, until, by)
+      SELECT room, address, user, until, by FROM address_ban_before;
+    DROP TABLE address_ban_before;
+    ALTER TABLE revoked_token RENAME TO revoked_token_before;
+    CREATE TABLE revoked_token (
+      realm TEXT NOT NULL DEFAULT 'default', jti TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (realm, jti)
+    ) WITHOUT ROWID;
+    INSERT INTO revoked_token (jti, until) SELECT jti, until FROM revoked_token_before;
+    DROP TABLE revoked_token_before;
+    ALTER TABLE narrowing RENAME TO narrowing_before;
+    CREATE TABLE narrowing (
+      realm TEXT NOT NULL DEFAULT 'default', user TEXT NOT NULL, room TEXT NOT NULL, grants TEXT NOT NULL,
+      at INTEGER NOT NULL, PRIMARY KEY (realm, user, room)
+    ) WITHOUT ROWID;
+    INSERT INTO narrowing (user, room, grants, at) SELECT user, room, grants, at FROM narrowing_before;
+    DROP TABLE narrowing_before;
+    """
 
   /// The file's version.
   @discardableResult

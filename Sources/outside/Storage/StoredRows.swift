@@ -6,20 +6,21 @@ import Members
 import RoostProtocol
 
 extension StoredMessage {
-  func write(forgetting forgotten: UInt64?, to database: Database) throws(StorageError) {
-    try database.run(
-      "INSERT OR REPLACE INTO message (room, number, client_id, delivered, body) VALUES (?, ?, ?, ?, ?)",
+  func write(forgetting forgotten: UInt64?, to rows: RealmRows) throws(StorageError) {
+    try rows.run(
+      "INSERT OR REPLACE INTO message (realm, room, number, client_id, delivered, body) VALUES (?, ?, ?, ?, ?, ?)",
       .text(message.room), .integer(Int64(clamping: number)), clientMsgId.map { .text($0) } ?? .null,
       .integer(Int64(delivered)), try encodeBody(message))
     guard let forgotten else { return }
-    try database.run(
-      "DELETE FROM message WHERE room = ? AND number <= ?", .text(message.room), .integer(Int64(clamping: forgotten)))
+    try rows.run(
+      "DELETE FROM message WHERE realm = ? AND room = ? AND number <= ?", .text(message.room),
+      .integer(Int64(clamping: forgotten)))
   }
 
   /// The newest messages of a room, oldest first.
-  static func newest(_ limit: Int, of room: String, in database: Database) throws(StorageError) -> [StoredMessage] {
-    let rows = try database.query(
-      "SELECT number, client_id, delivered, body FROM message WHERE room = ? ORDER BY number DESC LIMIT ?",
+  static func newest(_ limit: Int, of room: String, in rows: RealmRows) throws(StorageError) -> [StoredMessage] {
+    let rows = try rows.query(
+      "SELECT number, client_id, delivered, body FROM message WHERE realm = ? AND room = ? ORDER BY number DESC LIMIT ?",
       .text(room), .integer(Int64(limit)))
     return rows.reversed().compactMap(StoredMessage.init(row:))
   }

@@ -1,6 +1,7 @@
 // Whom limits of a user count. A name that nobody has proven is no user: whoever says it would use up what somebody else may do.
 
 import Basics
+import Names
 import RoostProtocol
 
 /// A user; where nothing is proven, together with the network that says so.
@@ -23,15 +24,21 @@ public struct LineSubject: Hashable, Sendable {
   public let user: ClaimedUser?
   /// From where they came; nil where that is not known.
   public let network: PeerNetwork?
+  /// In which realm; `default` where that is not known.
+  public let realm: Realm
 
   /// Somebody of whom only the network is known.
-  public init(network: PeerNetwork?) { (user, self.network) = (nil, network) }
+  public init(network: PeerNetwork?) { (user, self.network, realm) = (nil, network, .default) }
 
   /// Somebody of this name who is not there any more.
-  package init(named user: String) { (self.user, network) = (ClaimedUser(named: user), nil) }
+  package init(named user: String) {
+    (self.user, network, realm) = (ClaimedUser(named: user), nil, .default)
+  }
 
   /// Somebody who has said hello.
-  public init(_ identity: Identity) { (user, network) = (ClaimedUser(identity), identity.network) }
+  public init(_ identity: Identity) {
+    (user, network, realm) = (ClaimedUser(identity), identity.network, identity.realm)
+  }
 }
 
 extension KeyedBuckets where Key == ClaimedUser {

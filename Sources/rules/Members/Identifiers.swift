@@ -141,6 +141,32 @@ public struct SubscriptionID: Hashable, Comparable, Sendable, CustomStringConver
   }
 }
 
+/// A realm by its place among those of the process. What its conference numbers has it in the highest bits: by its number alone it is known
+/// whose something is.
+public struct RealmNumber: Hashable, Comparable, Sendable {
+  /// Bits of a number that count: 2^48 sessions, seats and tracks of one realm, which at a million in a second last for nine years.
+  private static let counted: UInt64 = 48
+
+  /// The place; 0 is that of the realm `default`.
+  public let rawValue: UInt8
+  /// The realm at this place.
+  public init(_ rawValue: UInt8) { self.rawValue = rawValue }
+  /// The realm `default`. Its numbers are as they would be without realms.
+  public static let first = RealmNumber(0)
+
+  /// The realm that has given a number; nil where there can be none.
+  package init?(of number: UInt64) {
+    guard let place = UInt8(exactly: number >> Self.counted) else { return nil }
+    self.init(place)
+  }
+
+  /// What its numbers have in their highest bits.
+  package var tag: UInt64 { UInt64(rawValue) << Self.counted }
+
+  /// In the order of their places.
+  public static func < (a: RealmNumber, b: RealmNumber) -> Bool { a.rawValue < b.rawValue }
+}
+
 /// `prefix` and a decimal number as the core itself writes it.
 package func wireNumber(_ text: String, prefix: Character) -> UInt64? {
   guard text.first == prefix, text.utf8.count <= 21 else { return nil }

@@ -2,6 +2,7 @@
 // core believes it.
 
 import Basics
+import Names
 import RoostProtocol
 
 /// By which protocol somebody came. Operators are shown it; no rule asks for it.
@@ -50,6 +51,7 @@ public struct Identity: Hashable, Sendable {
     var displayName: String
     var rights: Rights
     var isVerified: Bool
+    var realm = Realm.default
     var hasGivenName = false
     var rooms: RoomScope?
     var cap: Int?
@@ -93,6 +95,11 @@ extension Identity {
   public var isVerified: Bool {
     get { shared.facts.isVerified }
     set { set(\.isVerified, newValue) }
+  }
+  /// The realm of whoever vouches for them: outside of it nobody knows them.
+  public var realm: Realm {
+    get { shared.facts.realm }
+    set { set(\.realm, newValue) }
   }
   /// Whether `displayName` is not theirs to choose.
   public var hasGivenName: Bool {

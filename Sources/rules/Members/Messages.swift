@@ -34,6 +34,8 @@ package enum SessionMessage: Sendable {
   case overdue(ConnectionID, Bool)
   /// The server is about to stop.
   case drain(retryAfter: Int64?)
+  /// What other realms have of what there is for all.
+  case others(OtherRealms)
   /// An operator's wish about tokens and grants.
   indirect case operate(OperatorAction)
   /// Workers have said for how long a seat's media are silent.
@@ -155,6 +157,8 @@ package enum RoomMessage: Sendable {
   indirect case enforce(RightsChange, from: RoomRole?)
   /// The server is about to stop: nobody more is let in.
   case drain
+  /// What other realms have of what there is for all.
+  case others(OtherRealms)
 
   // MARK: Requests
 

@@ -69,6 +69,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var takeoverSilence = TimeDelta.seconds(5)
   /// How often a session that only waits is pinged, for its client to know.
   public var idlePing = TimeDelta.milliseconds(30_000)
+  /// What one realm may have of all that.
+  public var quotas = Quotas()
   /// Rooms that are not configured, at once.
   public var maxRooms = 1_000
   /// Sessions at once, those that wait to be resumed included.

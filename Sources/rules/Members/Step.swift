@@ -9,6 +9,8 @@ import RoostProtocol
 
 /// What was given last to something new.
 package struct Numbers: Sendable {
+  /// What every number of a realm has in its highest bits, so that no two realms give the same.
+  private let tag: UInt64
   /// To a session, a room, a seat, a track, a message.
   package var last: UInt64 = 0
   /// To a change that goes to the disk.
@@ -17,7 +19,22 @@ package struct Numbers: Sendable {
   /// What tokens and names are made of.
   package var random: any RandomNumberGenerator & Sendable
 
-  package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
+  package init(
+    of realm: RealmNumber = .first, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) {
+    (tag, self.random) = (realm.tag, random)
+  }
+
+  /// The next one, for something that is known over all realms.
+  fileprivate mutating func make() -> UInt64 {
+    last += 1
+    return tag | last
+  }
+
+  fileprivate mutating func makeTicket() -> UInt64 {
+    lastTicket += 1
+    return tag | lastTicket
+  }
 }
 
 /// The time of a step, and what has come of it so far.
@@ -58,6 +75,11 @@ package struct Step {
 
   /// A number for something new; never used again.
   package mutating func makeNumber() -> UInt64 {
+    numbers.make()
+  }
+
+  /// A number for a message of a room, which is kept: the same realm gives higher ones whatever its place among the others.
+  package mutating func makeMessageNumber() -> UInt64 {
     numbers.last += 1
     return numbers.last
   }
@@ -67,8 +89,7 @@ package struct Step {
 
   /// A name for what goes to the disk next.
   package mutating func makeTicket() -> Ticket {
-    numbers.lastTicket += 1
-    return Ticket(numbers.lastTicket)
+    Ticket(numbers.makeTicket())
   }
 
   /// Sends changes to the disk, where there is one; nobody waits for them.

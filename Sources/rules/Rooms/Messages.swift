@@ -20,6 +20,7 @@ extension Rooms {
     case .rightsChanged(let change): rightsChanged(change, &step)
     case .enforce(let change, let role): seating.enforce(change, from: role, &step)
     case .drain: isDraining = true
+    case .others(let others): self.others = others
     case .serve(let request): serve(request, &step)
     case .stream(let request, let key): Streams.serve(request, key, &seating, &step)
     case .takeSeat(let taking): takeSeat(taking, &step)

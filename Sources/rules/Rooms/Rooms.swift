@@ -24,6 +24,8 @@ package struct Rooms: Sendable {
   var chats: ChatLimits
   var load = MediaLoad()
   var isDraining = false
+  /// What other realms have of what there is for all.
+  var others = OtherRealms()
 
   /// Nobody is in any of the rooms that are configured.
   package init(_ rules: ConferenceRules, _ step: inout Step) {

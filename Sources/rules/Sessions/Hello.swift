@@ -74,10 +74,14 @@ extension Sessions {
     let evicted = old == nil ? try evicted(for: hello.identity, now) : nil
     if !hello.hasMadeSpace { try checkShare(of: hello.identity, insteadOf: old ?? evicted) }
     if let evicted { return evicted }
-    guard old == nil, table.counted >= rules.maxSessions else { return nil }
+    let isQuotaFull = rules.quotas.sessions.map { table.counted >= $0 } ?? false
+    guard old == nil, isQuotaFull || table.counted + others.sessions >= rules.maxSessions else { return nil }
     // The one that has been without a socket for longest goes, unless it has a seat. Clients that died leave such sessions behind, and must
     // not keep others out.
     guard let oldest = table.takeLongestWaiting(at: now.instant) else {
+      if isQuotaFull, let quota = rules.quotas.sessions {
+        throw .quota(.sessions, quota, wait: rules.resumeGrace.milliseconds)
+      }
       throw ErrorObject(.overloaded, "All \(rules.maxSessions) sessions are in use; try again later.") {
         $0.limit = rules.maxSessions
         $0.retryAfterMs = rules.resumeGrace.milliseconds

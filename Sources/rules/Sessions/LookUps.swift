@@ -49,6 +49,14 @@ extension Sessions {
   /// How many there are, those that wait to be resumed included.
   package var count: Int { table.all.count }
 
+  /// How many count: one that was superseded counts for its successor.
+  package var counted: Int { table.counted }
+
+  /// Whether a connection has a session, or a hello that waits for workers.
+  package func holds(_ connection: ConnectionID) -> Bool {
+    (try? takeovers.checkHello(on: connection, table)) == nil
+  }
+
   /// The one whose session this is.
   package func subject(of session: SessionID?) -> LineSubject? { table.subject(of: session) }
 

@@ -18,6 +18,8 @@ package struct Sessions: Sendable {
   /// How many lines there are about what was refused.
   var refusalLines: RefusalLines
   var isDraining = false
+  /// What other realms have of what there is for all.
+  private(set) var others = OtherRealms()
 
   /// Nobody is there.
   package init(_ rules: ConferenceRules) {
@@ -39,6 +41,7 @@ package struct Sessions: Sendable {
     case .closed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
     case .overdue(let connection, let isOverdue): setOverdue(isOverdue, on: connection, &step)
     case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
+    case .others(let others): self.others = others
     case .operate(let action): operate(action, &step)
     case .silence(let asker, let time): silenceTold(to: asker, time, &step)
     case .tell(let event, let session): table.send(event, to: CollectionOfOne(session), &step)

@@ -37,6 +37,8 @@ public struct TokenClaims: Hashable, Sendable {
   public var issuer: String?
   /// Whom it is for (`aud`); none: everybody.
   public var audience: [String] = []
+  /// The realm of the key that it was signed with. No claim says it: who has one key cannot make tokens of another's realm.
+  public var realm = Realm.default
 
   /// A token about somebody that is good until a time.
   public init(

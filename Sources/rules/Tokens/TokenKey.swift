@@ -2,6 +2,7 @@
 // (RFC 8725 §3.1).
 
 import Crypto
+import Names
 
 /// How tokens are signed (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2). The raw value is `alg` of a header.
 public enum TokenAlgorithm: String, CaseIterable, Hashable, Sendable {
@@ -56,18 +57,22 @@ public struct TokenKey: Sendable {
   public let id: String?
   /// What it signs with.
   public let algorithm: TokenAlgorithm
+  /// The realm of whoever shows a token of it.
+  public let realm: Realm
   let material: Material
 
   /// A shared secret, for HS256.
   /// - Throws: `.shortSecret`.
-  public init(id: String?, secret: [UInt8]) throws(TokenKeyError) {
+  public init(id: String?, secret: [UInt8], realm: Realm = .default) throws(TokenKeyError) {
     guard secret.count >= Self.leastSecretBytes else { throw .shortSecret(bytes: secret.count) }
-    (self.id, algorithm, material) = (id, .hs256, .secret(secret))
+    (self.id, algorithm, self.realm, material) = (id, .hs256, realm, .secret(secret))
   }
 
   /// A public key in PEM, for ES256 or Ed25519.
   /// - Throws: `.noPublicKey`, or `.otherKind` where it does not belong to the algorithm.
-  public init(id: String?, _ algorithm: TokenAlgorithm, publicKey pem: [UInt8]) throws(TokenKeyError) {
+  public init(
+    id: String?, _ algorithm: TokenAlgorithm, publicKey pem: [UInt8], realm: Realm = .default
+  ) throws(TokenKeyError) {
     let key: VerifyingKey
     do throws(CryptoError) {
       key = try VerifyingKey(pem: pem)
@@ -76,7 +81,7 @@ public struct TokenKey: Sendable {
       throw .noPublicKey
     }
     guard key.curve == algorithm.curve else { throw .otherKind(algorithm) }
-    (self.id, self.algorithm, material) = (id, algorithm, .publicKey(key))
+    (self.id, self.algorithm, self.realm, material) = (id, algorithm, realm, .publicKey(key))
   }
 
   /// Whether this is the key's signature of a message.

@@ -49,7 +49,8 @@ public struct TokenVerifier: Sendable {
     else { throw .malformed }
     let key = try key(of: header)
     guard key.isValid(signature, of: Array(text[..<parts[1].endIndex])) else { throw .signature }
-    let claims = try TokenClaims(try Self.claims(payload))
+    var claims = try TokenClaims(try Self.claims(payload))
+    claims.realm = key.realm
     try check(claims, at: now)
     return claims
   }

@@ -1,6 +1,7 @@
 // Who may come in: everybody, or who shows a token (docs/access.md).
 import Basics
 import Glibc
+import Names
 import Tokens
 
 extension ServerConfiguration {
@@ -24,10 +25,12 @@ extension ServerConfiguration {
       public var algorithm: TokenAlgorithm
       /// Where it is.
       public var source: Source
+      /// The realm of whoever shows a token of it.
+      public var realm: Realm
 
       /// One key.
-      public init(kid: String?, algorithm: TokenAlgorithm, source: Source) {
-        (self.kid, self.algorithm, self.source) = (kid, algorithm, source)
+      public init(kid: String?, algorithm: TokenAlgorithm, source: Source, realm: Realm = .default) {
+        (self.kid, self.algorithm, self.source, self.realm) = (kid, algorithm, source, realm)
       }
     }
 
@@ -113,9 +116,9 @@ extension ServerConfiguration.Access.Key {
   /// - Throws: what is wrong with it.
   public func load() throws(UnusableKey) -> TokenKey {
     do {
-      if let secret = try secret() { return try TokenKey(id: kid, secret: secret) }
+      if let secret = try secret() { return try TokenKey(id: kid, secret: secret, realm: realm) }
       guard case .publicKeyFile(let path) = source else { throw TokenKeyError.noPublicKey }
-      return try TokenKey(id: kid, algorithm, publicKey: try contents(of: path))
+      return try TokenKey(id: kid, algorithm, publicKey: try contents(of: path), realm: realm)
     } catch let error as UnusableKey {
       throw error
     } catch {

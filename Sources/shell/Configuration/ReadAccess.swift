@@ -9,14 +9,14 @@ extension ServerConfiguration.Access {
   /// Tokens that are taken back at once. Each may be forgotten when its day is over.
   private static let mostRevoked = 1000
 
-  mutating func read(_ root: inout Section) {
+  mutating func read(_ root: inout Section, realms: [Realm]) {
     if root.isScalar("access") {
       if let word = root.value("access", .openWord) { isOpen = word }
       return
     }
     let isGiven = root.mark(of: "access") != nil
     root.section("access") { section in
-      section.read("keys", .tokenKeys(atMost: Self.mostKeys), &keys)
+      section.read("keys", .tokenKeys(atMost: Self.mostKeys, realms: realms), &keys)
       section.read("issuer", .nameInTokens, &issuer)
       section.read("audience", .nameInTokens, &audience)
       section.read("revoked", .list(of: .nameInTokens, atMost: Self.mostRevoked), &revoked)
@@ -69,19 +69,19 @@ extension ValueKind where Value == String {
 
 extension ValueKind where Value == [ServerConfiguration.Access.Key] {
   /// A list. A text in its place may be a secret, and is not shown.
-  fileprivate static func tokenKeys(atMost maximum: Int) -> Self {
+  fileprivate static func tokenKeys(atMost maximum: Int, realms: [Realm]) -> Self {
     Self { node, context in
       guard node.text == nil else {
         context.complain(node, "expected a list of keys, each a block with kid, alg and where the key is")
         return nil
       }
-      return Self.list(of: .tokenKey, atLeast: 1, atMost: maximum).read(node, context)
+      return Self.list(of: .tokenKey(realms: realms), atLeast: 1, atMost: maximum).read(node, context)
     }
   }
 }
 
 extension ValueKind where Value == ServerConfiguration.Access.Key {
-  fileprivate static var tokenKey: Self {
+  fileprivate static func tokenKey(realms: [Realm]) -> Self {
     Self { node, context in
       guard node.text == nil else {
         context.complain(node, "expected a block with kid, alg and where the key is")
@@ -93,6 +93,7 @@ extension ValueKind where Value == ServerConfiguration.Access.Key {
       let secret = keys.value("secret", .secret(1000, atLeast: 1))
       let secretFile = keys.value("secret_file", .readableFile)
       let publicKeyFile = keys.value("public_key_file", .readableFile)
+      let realm = keys.value("realm", .realm(of: realms))
       let places = ["secret", "secret_file", "public_key_file"].filter { keys.mark(of: $0) != nil }
       keys.finish()
       if keys.mark(of: "alg") == nil {
@@ -108,7 +109,7 @@ extension ValueKind where Value == ServerConfiguration.Access.Key {
         secret.map { .secret($0) }, secretFile.map { .secretFile($0) }, publicKeyFile.map { .publicKeyFile($0) },
       ]
       guard let source = sources.compactMap(\.self).first else { return nil }
-      let key = ServerConfiguration.Access.Key(kid: kid, algorithm: algorithm, source: source)
+      let key = ServerConfiguration.Access.Key(kid: kid, algorithm: algorithm, source: source, realm: realm ?? .default)
       keys.check(key)
       return key
     }

@@ -68,6 +68,7 @@ extension ServerConfiguration {
       $0.read("call_records_per_user", .integer(1...100_000), &storage.callRecordsPerUser)
     }
     root.section("webhooks") { webhooks.read(&$0) }
+    readRealms(&root)
     root.section("limits") { limits.read(&$0) }
     root.section("sessions") { sessions.read(&$0) }
     calls.resumeGrace = sessions.resumeGrace
@@ -77,7 +78,7 @@ extension ServerConfiguration {
       $0.read("format", .choice, &log.format)
     }
     root.read("ice_servers", .list(of: .iceServer, atMost: 16), &iceServers)
-    access.read(&root)
+    access.read(&root, realms: realmNames)
     let others = [("the port of listen", listening)] + (flashphoner.port.map { [("flashphoner.port", $0)] } ?? [])
     root.section("admin") { admin.read(&$0, besides: others) }
   }
@@ -244,7 +245,7 @@ extension ServerConfiguration.Chat {
 }
 
 extension ServerConfiguration.Webhooks {
-  fileprivate mutating func read(_ keys: inout Section) {
+  mutating func read(_ keys: inout Section) {
     keys.section("push") { push = Endpoint(&$0) }
     keys.section("events") { events = Endpoint(&$0) }
     keys.read("timeout", .duration(.milliseconds(100)...TimeDelta.seconds(300)), &timeout)

@@ -14,12 +14,18 @@ extension ServerConfiguration {
     }
     kinds.merge(written ?? [:]) { _, new in new }
     let kinds = kinds
-    let named = root.names("rooms") { name, mark, keys in
+    rooms = root.namedRooms(kinds: kinds) ?? rooms
+    root.read("unknown_rooms", .unknownRooms(kinds: kinds), &unknownRooms)
+  }
+}
+
+extension Section {
+  /// The named rooms of a realm; nil where none are written.
+  mutating func namedRooms(kinds: [String: RoomSettings]) -> [String: RoomSettings]? {
+    names("rooms") { name, mark, keys in
       checkName(name, mark, keys)
       return RoomSettings(room: name, mark, &keys, kinds: kinds)
     }
-    rooms = named ?? rooms
-    root.read("unknown_rooms", .unknownRooms(kinds: kinds), &unknownRooms)
   }
 }
 
@@ -102,7 +108,7 @@ extension ValueKind where Value == String {
 }
 
 extension ValueKind where Value == UnknownRooms {
-  fileprivate static func unknownRooms(kinds: [String: RoomSettings]) -> Self {
+  static func unknownRooms(kinds: [String: RoomSettings]) -> Self {
     Self { node, context in
       if node.text == "refuse" { return .refuse }
       guard case .mapping = node.content else {

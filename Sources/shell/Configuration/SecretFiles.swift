@@ -28,14 +28,12 @@ extension ServerConfiguration {
     let tokens = access.keys.enumerated().compactMap { index, key -> String? in
       if case .secret = key.source { "access.keys[\(index + 1)].\(key.field)" } else { nil }
     }
-    let others: [(String, Any?)] = [
-      ("webhooks.push.secret", webhooks.push), ("webhooks.events.secret", webhooks.events),
-      ("admin.token", admin.token),
-    ]
+    let told = webhookEndpoints.map { "\($0.key).secret" }
+    let operators = admin.token == nil ? [] : ["admin.token"]
     let relays = iceServers.enumerated().compactMap { index, server in
       server.credential.map { _ in "ice_servers[\(index + 1)].credential" }
     }
-    return tokens + others.compactMap { $0.1 == nil ? nil : $0.0 } + relays
+    return tokens + told + operators + relays
   }
 
   /// A word about each of them that others on the machine can read. What systemd hands over may be its group's by its mode: there an access

@@ -1,6 +1,7 @@
 // Everything that an operator can decide, as plain values. `ServerConfiguration()` is a complete working server; what
 // rooms.yaml says is laid over it (ReadConfiguration.swift). The keys' meaning is told once, in rooms.yaml.
 import Basics
+import Names
 
 /// What the server listens on, which rooms it has, and its limits and timers. Everything in it has been validated.
 public struct ServerConfiguration: Hashable, Sendable {
@@ -16,6 +17,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var rooms: [String: RoomSettings] = ["demo": .demo]
   /// What happens when somebody joins a name that is not in `rooms`.
   public var unknownRooms = UnknownRooms.create(kind: "group")
+  /// What realms have of their own, by name; `default` is among them where the file names it.
+  public var realms: [Realm: RealmSettings] = [:]
   /// What a chat message may be.
   public var chat = Chat()
   /// Where records are kept.

@@ -2,7 +2,7 @@
 // what follows before the next. The order of commits is the order in which inputs leave the mailbox.
 //
 //   front doors ─┐                        ┌─▶ replies, events        (front door's mailbox)
-//   workers     ─┼─▶ mailbox ─▶ core ─▶ effects ─▶ MediaDirector ─▶ commands (workers' mailboxes)
+//   workers     ─┼─▶ mailbox ─▶ realm ─▶ effects ─▶ MediaDirector ─▶ commands (workers' mailboxes)
 //   deadlines   ─┘                        └─▶ log lines, counts
 
 import Basics
@@ -13,6 +13,7 @@ import Media
 import MediaControl
 import MediaWorker
 import Members
+import Names
 import RoostProtocol
 import Threads
 
@@ -22,16 +23,26 @@ enum ConferenceInput: Sendable {
   case command(Command)
   /// What workers report.
   case worker([WorkerEvent])
-  /// What an operator wants and from where, and whom to tell what has come of it; that is called on the conference thread.
-  case operate(OperatorAction, from: SocketAddress?, @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void)
+  /// What an operator wants, in which realm and from where, and whom to tell what has come of it; that is called on the conference thread.
+  case operate(
+    OperatorAction, in: Realm = .default, from: SocketAddress?, @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+  )
   /// A look at the numbers.
   case snapshot(@Sendable (ConferenceSnapshot) -> Void)
   /// End the thread.
   case stop
 }
 
-/// The conference's numbers, for metrics.
+/// The numbers of each realm, for metrics.
 struct ConferenceSnapshot: Sendable {
+  /// In the order of their places, `default` first.
+  var realms: [RealmSnapshot]
+}
+
+/// A realm's numbers.
+struct RealmSnapshot: Sendable {
+  /// Whose.
+  var realm: Realm
   /// What there is now.
   var gauges: ConferenceGauges
   /// What has happened since the start.
@@ -43,13 +54,13 @@ struct ConferenceOutputs: Sendable {
   /// Replies, events and closings, in this order on the wire.
   var deliver: @Sendable (ClientEffect) -> Void
   /// Changes and questions to the disk, in order.
-  var store: @Sendable (StoreEffect) -> Void
+  var store: @Sendable (StoreEffect, _ realm: Realm) -> Void
   /// News for web servers, in order.
-  var outside: @Sendable (OutsideEffect) -> Void
+  var outside: @Sendable (OutsideEffect, _ realm: Realm) -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
-  /// Whether a token of this `jti` is taken back.
-  var setRevoked: @Sendable (_ id: String, _ isRevoked: Bool) -> Void = { _, _ in }
+  /// Whether a token of this `jti` is taken back in a realm.
+  var setRevoked: @Sendable (_ id: String, _ realm: Realm, _ isRevoked: Bool) -> Void = { _, _, _ in }
   /// Called about once a second.
   var housekeeping: @Sendable () -> Void
 }
@@ -62,8 +73,8 @@ final class ConferenceThread: Sendable {
 
   /// Starts the thread, with what an earlier process left. It reads `mailbox`, where something may wait already.
   init(
-    mailbox: Mailbox<ConferenceInput>, rules: ConferenceRules, restored: RestoredState, director: MediaDirector,
-    logger: Logger, lines: SessionLines, outputs: ConferenceOutputs
+    mailbox: Mailbox<ConferenceInput>, rules: [Realm: ConferenceRules], restored: [Realm: RestoredState],
+    director: MediaDirector, logger: Logger, lines: SessionLines, outputs: ConferenceOutputs
   ) {
     self.mailbox = mailbox
     thread = OwnerThread(name: "conference") {
@@ -82,13 +93,13 @@ final class ConferenceThread: Sendable {
 
 /// What lives on the thread.
 struct ConferenceLoop: ~Copyable {
-  private var core: ConferenceCore
+  private var realms: Realms
   private var director: MediaDirector
   private let logger: Logger
   /// Where lines go that are somebody's doing.
   private let lines: SessionLines
   private let outputs: ConferenceOutputs
-  private var counts: [Counter: UInt64] = [:]
+  private var counts: [Realm: [Counter: UInt64]] = [:]
   private var isStopping = false
   private var now: Now
   private var nextHousekeeping: Instant
@@ -96,10 +107,11 @@ struct ConferenceLoop: ~Copyable {
   private var admission: [WorkerAdmission.State]
 
   init(
-    rules: ConferenceRules, director: MediaDirector, logger: Logger, lines: SessionLines, outputs: ConferenceOutputs
+    rules: [Realm: ConferenceRules], director: MediaDirector, logger: Logger, lines: SessionLines,
+    outputs: ConferenceOutputs
   ) {
     now = Now.read()
-    core = ConferenceCore(rules: rules)
+    realms = Realms(rules)
     self.director = director
     self.logger = logger
     self.lines = lines
@@ -109,7 +121,7 @@ struct ConferenceLoop: ~Copyable {
   }
 
   /// Takes what an earlier process left.
-  mutating func restore(_ restored: RestoredState) { carryOut(core.restore(restored, at: now)) }
+  mutating func restore(_ restored: [Realm: RestoredState]) { carryOut(realms.restore(restored, at: now)) }
 
   mutating func run(_ mailbox: Mailbox<ConferenceInput>) {
     var inputs: [ConferenceInput] = []
@@ -119,7 +131,7 @@ struct ConferenceLoop: ~Copyable {
       now = Now.read()
       for input in inputs { handle(input) }
       inputs.removeAll(keepingCapacity: true)
-      if let deadline = core.nextDeadline, deadline <= now.instant { carryOut(core.poll(at: now)) }
+      if let deadline = realms.nextDeadline, deadline <= now.instant { carryOut(realms.poll(at: now)) }
       settle()
       keepHouse()
     }
@@ -133,7 +145,7 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private func timeout() -> Int64 {
-    let deadline = min(core.nextDeadline ?? .distantFuture, nextHousekeeping)
+    let deadline = min(realms.nextDeadline ?? .distantFuture, nextHousekeeping)
     return max(0, (deadline - Now.read().instant).nanoseconds)
   }
 
@@ -141,43 +153,50 @@ struct ConferenceLoop: ~Copyable {
     switch input {
     case .command(let command): apply(command)
     case .worker(let events): for event in events { handle(event) }
-    case .operate(let action, let peer, let reply): operate(action, from: peer, reply)
-    case .snapshot(let reply): reply(ConferenceSnapshot(gauges: core.gauges, counts: counts))
+    case .operate(let action, let realm, let peer, let reply): operate(action, in: realm, from: peer, reply)
+    case .snapshot(let reply): reply(snapshot)
     case .stop: isStopping = true
     }
+  }
+
+  private var snapshot: ConferenceSnapshot {
+    ConferenceSnapshot(
+      realms: realms.gauges.map { RealmSnapshot(realm: $0.realm, gauges: $0.gauges, counts: counts[$0.realm] ?? [:]) })
   }
 
   /// Sends the offers and commands that the inputs have led to: changes of one turn coalesce.
   private mutating func settle() {
     for offer in director.pollOffers() { apply(offer) }
-    for effect in core.takeWaiting() { outputs.deliver(effect) }
+    for effect in realms.takeWaiting() { outputs.deliver(effect) }
     for (worker, commands) in director.pollCommands() { outputs.command(worker, commands) }
   }
 
   private mutating func operate(
-    _ action: OperatorAction, from peer: SocketAddress?,
+    _ action: OperatorAction, in realm: Realm, from peer: SocketAddress?,
     _ reply: @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
   ) {
-    let (answer, effects) = core.operate(action, from: peer?.description ?? "", at: now)
-    carryOut(effects)
+    let (answer, effects) = realms.operate(action, in: realm, from: peer?.description ?? "", at: now)
+    carryOut([effects])
     reply(answer)
   }
 
-  private mutating func apply(_ command: Command) { carryOut(core.apply(command, at: now)) }
+  private mutating func apply(_ command: Command) { carryOut(realms.apply(command, at: now)) }
 
-  private mutating func carryOut(_ effects: [Effect]) {
-    for effect in effects { carryOut(effect) }
+  private mutating func carryOut(_ all: [RealmEffects]) {
+    for some in all {
+      for effect in some.effects { carryOut(effect, of: some.realm) }
+    }
   }
 
-  private mutating func carryOut(_ effect: Effect) {
+  private mutating func carryOut(_ effect: Effect, of realm: Realm) {
     switch effect {
     case .client(let effect): outputs.deliver(effect)
     case .media(let effect): carryOut(effect)
-    case .store(let effect): outputs.store(effect)
-    case .outside(let effect): outputs.outside(effect)
-    case .operation(.log(let entry)): log(entry)
-    case .operation(.count(let counter)): counts[counter, default: 0] += 1
-    case .operation(.setRevoked(let id, let isRevoked)): outputs.setRevoked(id, isRevoked)
+    case .store(let effect): outputs.store(effect, realm)
+    case .outside(let effect): outputs.outside(effect, realm)
+    case .operation(.log(let entry)): log(entry, of: realm)
+    case .operation(.count(let counter)): counts[realm, default: [:]][counter, default: 0] += 1
+    case .operation(.setRevoked(let id, let isRevoked)): outputs.setRevoked(id, realm, isRevoked)
     case .goOn(let session): apply(.goOn(session))
     }
   }
@@ -186,7 +205,7 @@ struct ConferenceLoop: ~Copyable {
     let outcome = director.apply(effect)
     if let refusal = outcome.refusal {
       lines.write(
-        .warning, "subscription_refused", of: core.subject(of: refusal.subscription) ?? LineSubject(network: nil)
+        .warning, "subscription_refused", of: realms.subject(of: refusal.subscription) ?? LineSubject(network: nil)
       ) { ["subscription": "\(refusal.subscription)", "reason": "\(refusal.error.message)"] }
     }
     for command in outcome.commands {
@@ -215,7 +234,7 @@ struct ConferenceLoop: ~Copyable {
     }
   }
 
-  private func log(_ entry: LogEntry) {
+  private func log(_ entry: LogEntry, of realm: Realm) {
     let level: LogLevel =
       switch entry.level {
       case .debug: .debug
@@ -223,7 +242,11 @@ struct ConferenceLoop: ~Copyable {
       case .warning: .warning
       }
     // The fields are put together only where the line is written.
-    let fields = { LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) }) }
+    let fields = {
+      // Most servers have one, and need not read its name in each line.
+      let own = realm == .default ? [] : [(name: "realm", value: LogValue.string(realm.name))]
+      return LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) } + own)
+    }
     if let subject = entry.subject {
       lines.write(level, entry.event, of: subject, fields)
     } else {
@@ -236,7 +259,7 @@ struct ConferenceLoop: ~Copyable {
   private mutating func handle(_ event: WorkerEvent) {
     // Which track a subscription shows is kept in the conference alone.
     var shown: TrackID?
-    if case .consumerLayer(let consumer, _, _) = event { shown = core.track(of: SubscriptionID(consumer.value)) }
+    if case .consumerLayer(let consumer, _, _) = event { shown = realms.track(of: SubscriptionID(consumer.value)) }
     guard let command = director.apply(event, shown: shown) else { return }
     apply(command)
     if case .mediaLoad = command { logAdmission() }

@@ -182,8 +182,8 @@ extension Listeners {
             "why": LogValue(error.message),
           ])
       }
-    ) { action, peer, answer in
-      mailbox.post(.operate(action, from: peer) { result in Task { answer(result) } })
+    ) { action, realm, peer, answer in
+      mailbox.post(.operate(action, in: realm, from: peer) { result in Task { answer(result) } })
     }
   }
 }

@@ -12,6 +12,7 @@ import Media
 import MediaControl
 import MediaWorker
 import Members
+import Names
 import NativeDoor
 import Negotiation
 import RTP
@@ -89,17 +90,17 @@ public final class RoostServer: Sendable {
       workers: workers.enumerated().map { .init(addresses: Self.candidates(of: $1, number: $0, told)) },
       fingerprint: certificate.sha256Fingerprint,
       publishOptions: PublishOptions(configuration), fullAbove: configuration.media.fullAbove)
-    var rules = ConferenceRules(configuration)
+    var rules = ConferenceRules.realms(of: configuration)
     let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)
     self.outside = outside
     conference = ConferenceThread(
       mailbox: inbox.mailbox, rules: rules, restored: restored, director: director, logger: log, lines: lines,
       outputs: ConferenceOutputs(
         deliver: { doors.deliver($0) },
-        store: { outside.carryOut($0) },
-        outside: { outside.carryOut($0) },
+        store: { outside.carryOut($0, of: $1) },
+        outside: { outside.carryOut($0, of: $1) },
         command: { worker, commands in workers[worker].post(commands) },
-        setRevoked: { revoked.set($0, $1) },
+        setRevoked: { revoked.set($0, in: $1, $2) },
         housekeeping: { doors.closeIdle() }))
     let served = Locked<@Sendable () -> [ListenerFigures]>({ [] })
     metrics = MetricsCollector(

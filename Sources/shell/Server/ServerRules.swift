@@ -8,6 +8,7 @@ import DoorKit
 import Flashphoner
 import Logging
 import Members
+import Names
 import Negotiation
 import RTP
 import RoostProtocol
@@ -35,12 +36,29 @@ extension RoomRules {
   }
 }
 
-extension ConferenceRules {
-  init(_ configuration: ServerConfiguration) {
+extension Quotas {
+  init(_ quotas: RealmQuotas) {
     self.init()
-    rooms = configuration.rooms.mapValues { RoomRules($0) }
+    (sessions, participants) = (quotas.sessions, quotas.participants)
+    (rooms, calls) = (quotas.rooms, quotas.calls)
+  }
+}
+
+extension ConferenceRules {
+  /// Those of each realm.
+  static func realms(of configuration: ServerConfiguration) -> [Realm: ConferenceRules] {
+    var rules: [Realm: ConferenceRules] = [:]
+    for realm in configuration.realmNames { rules[realm] = ConferenceRules(configuration, realm: realm) }
+    return rules
+  }
+
+  init(_ configuration: ServerConfiguration, realm: Realm = .default) {
+    self.init()
+    let settings = configuration.settings(of: realm)
+    rooms = settings.rooms.mapValues { RoomRules($0) }
+    quotas = Quotas(settings.quotas)
     unknownRooms =
-      switch configuration.unknownRooms {
+      switch settings.unknownRooms {
       case .create(let kind): configuration.kinds[kind].map { .create(RoomRules($0)) } ?? .refuse
       case .refuse: .refuse
       }

@@ -1,6 +1,7 @@
 // `roost check`: what a valid configuration means, in words.
 import Basics
 import Configuration
+import Names
 
 func check(_ loaded: Loaded) throws -> Int32 {
   try loaded.checkAccess()
@@ -34,8 +35,8 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     lines.append("flashphoner:   \(isSecure ? "wss" : "ws") on port \(port), for the applications \(keys)")
   }
   lines.append("storage:       \(configuration.storage.path ?? "none: nothing outlives the process")")
-  for (name, endpoint) in [("push", configuration.webhooks.push), ("events", configuration.webhooks.events)] {
-    if let endpoint { lines.append("webhooks:      \(name) to \(endpoint.url)") }
+  for told in configuration.webhookEndpoints {
+    lines.append("webhooks:      \(told.key.replacing("webhooks.", with: "")) to \(told.endpoint.url)")
   }
   lines.append("access:        \(configuration.accessDescribed)")
   if !configuration.listen.trustedProxies.isEmpty {
@@ -45,10 +46,17 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
   let place = configuration.admin.ownAddress.map { " at \($0)" } ?? ""
   if configuration.admin.token != nil { lines.append("operators:     /admin\(place), for whoever shows admin.token") }
   if !place.isEmpty { lines.append("metrics:       /metrics\(place), for \(configuration.admin.metrics.rawValue)") }
-  for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
+  return lines + configuration.realmNames.flatMap { roomLines($0, configuration) }
+}
+
+/// The rooms of a realm, and what becomes of other names.
+private func roomLines(_ realm: Realm, _ configuration: ServerConfiguration) -> [String] {
+  let settings = configuration.settings(of: realm)
+  var lines = configuration.realmNames.count == 1 ? [] : ["realm:         \(realm)"]
+  for (name, room) in settings.rooms.sorted(by: { $0.key < $1.key }) {
     lines.append("room:          \(name): \(room.described)")
   }
-  switch configuration.unknownRooms {
+  switch settings.unknownRooms {
   case .refuse: lines.append("other names:   refused")
   case .create(let kind):
     lines.append("other names:   \(configuration.kinds[kind]?.described ?? kind)")

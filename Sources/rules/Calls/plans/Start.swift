@@ -70,10 +70,10 @@ extension CallTable {
 }
 
 extension Switchboard {
-  /// Whether a start is an answer to a call that rings for the device's user: a seat is held for them.
-  public func isMet(by params: CallStartParams, from device: DeviceID) -> Bool {
-    guard let user = tables.devices[device]?.user else { return false }
-    return tables.calls.met(by: user, calling: params.to.unique(except: user)) != nil
+  /// The call that a start is an answer to: it rings for the device's user, and a seat is held for them.
+  public func met(by params: CallStartParams, from device: DeviceID) -> CallID? {
+    guard let user = tables.devices[device]?.user else { return nil }
+    return tables.calls.met(by: user, calling: params.to.unique(except: user))?.id
   }
 }
 

@@ -156,6 +156,11 @@ struct Asking: Sendable {
     return next
   }
 
+  /// Whether the hello of a connection waits, or goes on.
+  func holds(_ connection: ConnectionID) -> Bool {
+    hellos[connection] != nil || ready[.hello(connection)] != nil
+  }
+
   /// A connection is over, and with it its hello.
   mutating func forget(_ connection: ConnectionID) -> Ticket? {
     ready[.hello(connection)] = nil

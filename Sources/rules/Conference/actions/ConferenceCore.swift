@@ -31,12 +31,13 @@ public struct ConferenceCore: Sendable {
   public var rules: ConferenceRules { storing.rules }
 
   /// A conference with its named rooms, and nobody in them. `random` makes resume tokens, so that it must be the
-  /// system's; a seeded one is for tests.
+  /// system's; a seeded one is for tests. What it numbers says that it is `realm`'s.
   public init(
-    rules: ConferenceRules, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    rules: ConferenceRules, realm: RealmNumber = .first,
+    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     var step = Step(
-      at: Now(instant: .zero, wallMilliseconds: 0), after: Numbers(random: random), keepsRecords: false)
+      at: Now(instant: .zero, wallMilliseconds: 0), after: Numbers(of: realm, random: random), keepsRecords: false)
     (sessions, rooms) = (Sessions(rules), Rooms(rules, &step))
     storing = Storing(rules: rules)
     calls = Switchboard(rules: rules.calls)
@@ -90,6 +91,17 @@ public struct ConferenceCore: Sendable {
     }
     return end(step)
   }
+
+  /// What other realms have of what there is for all, before a step that may take of it.
+  mutating func tell(_ others: OtherRealms) {
+    var step = Step(at: Now(instant: .zero, wallMilliseconds: 0), after: numbers, keepsRecords: false)
+    sessions.apply(.others(others), &step)
+    rooms.apply(.others(others), &step)
+    numbers = step.numbers
+  }
+
+  /// Whether anything of a connection is kept: its session, or a hello that waits.
+  func holds(_ connection: ConnectionID) -> Bool { sessions.holds(connection) || asking.holds(connection) }
 
   /// Delivers what owners tell each other, in order, until none is left.
   mutating func deliver(_ step: inout Step) {

@@ -51,9 +51,11 @@ extension ConferenceCore {
       // Who is rung needs no right to answer, and a seat is held for them. Anything else that gets a seat is joining. What is neither the
       // switchboard refuses.
       if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
+      try RoomQuotas.checkSeat(session, inCall: params.callId, rooms)
       try proceed(key, request, in: params.callId, mayTakeOver: mayTake, SeatWish(params), &step)
     case .join(let params):
       try CallEntry.check(params.callId, session, self, at: now)
+      try RoomQuotas.checkSeat(session, inCall: params.callId, rooms)
       try proceed(key, request, in: params.callId, mayTakeOver: mayTake, SeatWish(params), &step)
     case .invite(let params):
       try session.checkInvite()
@@ -127,9 +129,15 @@ extension ConferenceCore {
     try session.checkCap(calling: params.to)
     let device = session.session.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
-    // Who calls back answers: their seat is held, in a room that is there.
-    if !isKnown, !calls.isMet(by: params, from: device) {
-      guard rooms.admits(toCall: nil) else { throw ErrorObject(.overloaded) }
+    if !isKnown, let met = calls.met(by: params, from: device) {
+      // Who calls back answers: their seat is held, in a room that is there.
+      try RoomQuotas.checkSeat(session, inCall: met.description, rooms)
+    } else if !isKnown {
+      guard rooms.admits(toCall: nil), calls.count + rooms.callsElsewhere < calls.rules.maxCalls else {
+        throw ErrorObject(.overloaded)
+      }
+      if let quota = rules.quotas.calls, calls.count >= quota { throw .quota(.calls, quota) }
+      try RoomQuotas.checkSeat(session, inCall: nil, rooms)
       try rooms.checkShare(of: session)
     }
     return isKnown ? calls.current(of: session.user, at: now)?.callId : nil

@@ -145,7 +145,7 @@ extension Rooms {
   private mutating func takeChat(
     _ params: ChatSendParams, _ key: RequestKey, from seat: Seat, _ step: inout Step
   ) -> Reply? {
-    let number = step.makeNumber()
+    let number = step.makeMessageNumber()
     let message = Message(
       msgId: ChatLog.name(number), room: table.name(of: seat.room), ts: step.now.wallMilliseconds, from: seat.user,
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)

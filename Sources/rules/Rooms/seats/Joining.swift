@@ -130,9 +130,11 @@ extension Rooms {
     guard load.admits(to: room.flatMap { $0.occupied + $0.players > 0 ? key : nil }) else {
       throw ErrorObject(.overloaded)
     }
+    try RoomQuotas.checkSeat(session, in: key, self)
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
-    if table.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
+    if table.all.count - rules.rooms.count + others.rooms >= rules.maxRooms { throw ErrorObject(.overloaded) }
+    try RoomQuotas.checkRoom(session, self)
   }
 
   /// Joining the room one is in changes name and metadata where they are given.

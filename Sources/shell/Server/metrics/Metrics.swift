@@ -10,8 +10,21 @@ import RoostProtocol
 import WebSockets
 
 extension MetricsCollector {
+  /// The numbers of all realms: one metric of each name, with a sample, or several, for each of them.
   static func metrics(_ conference: ConferenceSnapshot) -> [Metric] {
-    let gauges = conference.gauges
+    var all: [Metric] = []
+    for own in conference.realms {
+      for (place, metric) in metrics(own).enumerated() {
+        let samples = metric.samples.map { $0.labelled("realm", own.realm.name) }
+        if place == all.count { all.append(Metric(metric.name, metric.kind, help: metric.help, [])) }
+        all[place].samples += samples
+      }
+    }
+    return all
+  }
+
+  private static func metrics(_ own: RealmSnapshot) -> [Metric] {
+    let gauges = own.gauges
     return [
       Metric("roost_rooms", .gauge, help: "Rooms with somebody in them.", [.init(gauges.rooms)]),
       Metric("roost_participants", .gauge, help: "Seats taken.", [.init(gauges.participants)]),
@@ -20,7 +33,7 @@ extension MetricsCollector {
       Metric(
         "roost_sessions", .gauge, help: "Sessions, those that may still be resumed included.", [.init(gauges.sessions)]),
       Metric("roost_calls", .gauge, help: "Calls that ring or run.", [.init(gauges.calls)]),
-    ] + quality(gauges) + counters(conference.counts)
+    ] + quality(gauges) + counters(own.counts)
   }
 
   /// How seats' media does: levels of now, and looks of two seconds by what they found.

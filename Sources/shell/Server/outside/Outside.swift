@@ -5,37 +5,48 @@ import Calls
 import Configuration
 import Logging
 import Members
+import Names
 import Storage
 import Threads
 
-/// The threads that write and tell; each is there only where it is configured and works.
+/// The threads that write and tell; each is there only where it is configured and works. All realms write to one file, and each tells
+/// web servers of its own by a thread of its own: what is another's is never in its queue.
 struct Outside: Sendable {
+  /// What tells the web servers of a realm.
+  private struct Told: Sendable {
+    let thread: WebhookThread
+    let settings: ServerConfiguration.Webhooks
+  }
+
   private let storage: StorageThread?
-  private let webhooks: WebhookThread?
-  private let settings: ServerConfiguration.Webhooks
+  private let told: [Realm: Told]
   private let inbox: ConferenceInbox
 
-  /// Starts what is configured, and lets the rules know what there is.
+  /// Starts what is configured, and lets the rules of each realm know what there is.
   static func start(
-    _ configuration: ServerConfiguration, rules: inout ConferenceRules, inbox: ConferenceInbox, log: Logger
-  ) -> (outside: Outside, restored: RestoredState) {
+    _ configuration: ServerConfiguration, rules: inout [Realm: ConferenceRules], inbox: ConferenceInbox, log: Logger
+  ) -> (outside: Outside, restored: [Realm: RestoredState]) {
     let kept = startStorage(configuration, rules: rules, inbox: inbox, log: log)
     let storage = kept?.thread
-    let settings = configuration.webhooks
-    rules.storesRecords = storage != nil
-    rules.calls.keepsCalls = storage != nil
-    rules.calls.hasPush = settings.push != nil
-    rules.calls.isFollowed = settings.events != nil
-    let outside = Outside(
-      storage: storage, webhooks: startWebhooks(settings, kept?.restored, storage, log), settings: settings,
-      inbox: inbox)
-    return (outside, kept?.restored.state ?? RestoredState())
+    var told: [Realm: Told] = [:]
+    for realm in configuration.realmNames {
+      let settings = configuration.settings(of: realm).webhooks
+      rules[realm]?.storesRecords = storage != nil
+      rules[realm]?.calls.keepsCalls = storage != nil
+      rules[realm]?.calls.hasPush = settings.push != nil
+      rules[realm]?.calls.isFollowed = settings.events != nil
+      if let thread = startWebhooks(settings, of: realm, kept?.restored[realm], storage, log) {
+        told[realm] = Told(thread: thread, settings: settings)
+      }
+    }
+    let outside = Outside(storage: storage, told: told, inbox: inbox)
+    return (outside, kept?.restored.mapValues(\.state) ?? [:])
   }
 
   /// Nil where nobody is to be told anything.
   private static func startWebhooks(
-    _ settings: ServerConfiguration.Webhooks, _ restored: StorageThread.Restored?, _ storage: StorageThread?,
-    _ log: Logger
+    _ settings: ServerConfiguration.Webhooks, of realm: Realm, _ restored: StorageThread.Restored?,
+    _ storage: StorageThread?, _ log: Logger
   ) -> WebhookThread? {
     guard settings.push != nil || settings.events != nil else { return nil }
     var left = WebhookThread.Restored()
@@ -45,52 +56,53 @@ struct Outside: Sendable {
         left.rung[ExactText(WebhookMessage.lane(callId: call.call.callId, user: user))] = end
       }
     }
-    return WebhookThread(settings, restored: left, log: log) { storage?.keep(.forget($0)) }
+    return WebhookThread(settings, of: realm, restored: left, log: log) { storage?.keep(.forget($0)) }
   }
 
   /// Opens the record file; nil where there is none, or it cannot be used: then the server goes on without.
   private static func startStorage(
-    _ configuration: ServerConfiguration, rules: ConferenceRules, inbox: ConferenceInbox, log: Logger
-  ) -> (thread: StorageThread, restored: StorageThread.Restored)? {
+    _ configuration: ServerConfiguration, rules: [Realm: ConferenceRules], inbox: ConferenceInbox, log: Logger
+  ) -> (thread: StorageThread, restored: [Realm: StorageThread.Restored])? {
     guard let path = configuration.storage.path else { return nil }
     let keeping = StorageRetention(
       records: configuration.storage.callRecords, tombstones: configuration.calls.tombstone,
       mostRecords: configuration.storage.mostCallRecords, mostRecordsOfUser: configuration.storage.callRecordsPerUser)
-    let waiting = configuration.webhooks.waiting
+    let waiting = configuration.realmNames.map { configuration.settings(of: $0).webhooks.waiting }.max() ?? 0
     return StorageThread.start(
       path: path, rules: rules, keeping: keeping, deliveries: 2 * waiting, log: log
     ) { inbox.post(.command($0)) }
   }
 
-  /// Carries out what the conference wants of the disk. Called on its thread; never blocks.
-  func carryOut(_ effect: StoreEffect) {
+  /// Carries out what a realm wants of the disk. Called on the conference's thread; never blocks.
+  func carryOut(_ effect: StoreEffect, of realm: Realm) {
     switch effect {
     case .write(let ticket, let changes):
-      if storage?.store(ticket, changes) != true { inbox.post(.command(.stored(ticket, false))) }
+      if storage?.store(ticket, changes, of: realm) != true { inbox.post(.command(.stored(ticket, false))) }
     case .read(let ticket, let query):
-      if storage?.fetch(ticket, query) != true { inbox.post(.command(.fetched(ticket, nil))) }
+      if storage?.fetch(ticket, query, of: realm) != true { inbox.post(.command(.fetched(ticket, nil))) }
     }
   }
 
-  /// Carries out what the conference wants web servers to be told. Called on its thread; never blocks.
-  func carryOut(_ effect: OutsideEffect) {
+  /// Carries out what a realm wants its web servers to be told. Called on the conference's thread; never blocks.
+  func carryOut(_ effect: OutsideEffect, of realm: Realm) {
     switch effect {
     case .push(let notice):
-      guard settings.push != nil else { return }
+      guard let told = told[realm], told.settings.push != nil else { return }
       let wall = WallClock.milliseconds()
-      send(WebhookMessage(notice, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
+      let giveUpAfter = told.settings.giveUpAfter
+      send(WebhookMessage(notice, of: realm, giveUpAfter: giveUpAfter, wallMilliseconds: wall), by: told.thread)
     case .webhook(let event):
-      guard settings.events != nil else { return }
+      guard let told = told[realm], told.settings.events != nil else { return }
       let wall = WallClock.milliseconds()
-      send(WebhookMessage(event, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
+      let giveUpAfter = told.settings.giveUpAfter
+      send(WebhookMessage(event, of: realm, giveUpAfter: giveUpAfter, wallMilliseconds: wall), by: told.thread)
     // No configuration names an application yet, so that nothing is asked.
     case .ask(let ticket, _): inbox.post(.command(.answered(ticket, .nothing)))
     }
   }
 
   /// The outbox has it before the change that it tells of, which comes next: nothing is on disk whose message is not.
-  private func send(_ message: WebhookMessage) {
-    guard let webhooks else { return }
+  private func send(_ message: WebhookMessage, by webhooks: WebhookThread) {
     storage?.keep(message)
     if !webhooks.send(message) { storage?.keep(.forget(message.id)) }
   }
@@ -98,13 +110,14 @@ struct Outside: Sendable {
   /// What they have done and have yet to do.
   var figures: OutsideFigures {
     OutsideFigures(
-      storage: storage?.figures ?? StorageFigures(), webhooks: webhooks?.figures ?? [:],
+      storage: storage?.figures ?? StorageFigures(), webhooks: told.mapValues(\.thread.figures),
       monotonicNanoseconds: MonotonicClock.now().nanoseconds)
   }
 
   /// Ends the threads, after what they have taken is written, and told as far as a second goes.
   func stop() {
-    webhooks?.stop()
+    for own in told.values { own.thread.askToStop() }
+    for own in told.values { own.thread.join() }
     storage?.stop()
   }
 }

@@ -2,6 +2,7 @@
 
 import DoorKit
 import Basics
+import Names
 
 /// The record file.
 struct StorageFigures: Sendable {
@@ -51,8 +52,8 @@ struct WebhookFigures: Sendable {
 /// The numbers of everything outside.
 struct OutsideFigures: Sendable {
   var storage = StorageFigures()
-  /// By `push` and `events`; those alone that are configured.
-  var webhooks: [String: WebhookFigures] = [:]
+  /// Of each realm, by `push` and `events`; those alone that are configured.
+  var webhooks: [Realm: [String: WebhookFigures]] = [:]
   var monotonicNanoseconds: Int64 = 0
 }
 
@@ -76,15 +77,17 @@ extension MetricsCollector {
   }
 
   private static func webhooks(_ figures: OutsideFigures) -> [Metric] {
-    let all = figures.webhooks.sorted { $0.key < $1.key }
-    func each(_ value: (WebhookFigures) -> some BinaryInteger) -> [Metric.Sample] {
-      all.map { .init(value($0.value), ["endpoint": $0.key]) }
+    let all = figures.webhooks.sorted { $0.key < $1.key }.flatMap { realm, endpoints in
+      endpoints.sorted { $0.key < $1.key }.map { (realm: realm.name, name: $0.key, figures: $0.value) }
     }
-    let ends = all.flatMap { name, figures in
+    func each(_ value: (WebhookFigures) -> some BinaryInteger) -> [Metric.Sample] {
+      all.map { .init(value($0.figures), ["realm": $0.realm, "endpoint": $0.name]) }
+    }
+    let ends = all.flatMap { realm, name, figures in
       [
         ("delivered", figures.delivered), ("refused", figures.refused), ("expired", figures.expired),
         ("pointless", figures.pointless), ("overflow", figures.overflowed),
-      ].map { Metric.Sample($0.1, ["endpoint": name, "outcome": $0.0]) }
+      ].map { Metric.Sample($0.1, ["realm": realm, "endpoint": name, "outcome": $0.0]) }
     }
     let now = Instant(nanoseconds: figures.monotonicNanoseconds)
     return [

@@ -6,6 +6,7 @@
 import Basics
 import Logging
 import Members
+import Names
 import RoostProtocol
 import Storage
 import Threads
@@ -16,10 +17,10 @@ final class StorageThread: Sendable {
   static let patience = 16_384
 
   fileprivate enum Input: Sendable {
-    case store(Ticket, [StoreChange])
+    case store(Ticket, [StoreChange], Realm)
     case outbox(OutboxChange)
     case message(WebhookMessage)
-    case fetch(Ticket, RecordQuery)
+    case fetch(Ticket, RecordQuery, Realm)
     case stop
   }
 
@@ -36,7 +37,7 @@ final class StorageThread: Sendable {
   /// What it has done and has yet to do.
   var figures: StorageFigures { shared.withLock { $0 } }
 
-  /// What an earlier process left.
+  /// What an earlier process left in one realm.
   struct Restored: Sendable {
     var state = RestoredState()
     var deliveries: [StoredDelivery] = []
@@ -45,12 +46,12 @@ final class StorageThread: Sendable {
   /// Opens the file and reads what an earlier process left in it, of messages for web servers the oldest `deliveries`. Where
   /// that fails, the log says why, and the server goes on without: nil. Of tickets no more than `patience` wait.
   static func start(
-    path: String, rules: ConferenceRules, keeping: StorageRetention, deliveries: Int, log: Logger,
+    path: String, rules: [Realm: ConferenceRules], keeping: StorageRetention, deliveries: Int, log: Logger,
     patience: Int = StorageThread.patience,
     answer: @escaping @Sendable (Command) -> Void
-  ) -> (thread: StorageThread, restored: Restored)? {
+  ) -> (thread: StorageThread, restored: [Realm: Restored])? {
     let mailbox = Mailbox<Input>(capacity: patience)
-    let opened = Promise<Restored?>()
+    let opened = Promise<[Realm: Restored]?>()
     let figures = Locked(StorageFigures(isOn: true))
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
@@ -74,8 +75,10 @@ final class StorageThread: Sendable {
     return (StorageThread(mailbox: mailbox, thread: thread, figures: figures), restored)
   }
 
-  /// Takes changes to be written; false when too many wait already.
-  func store(_ ticket: Ticket, _ changes: [StoreChange]) -> Bool { post(.store(ticket, changes)) }
+  /// Takes changes of a realm to be written; false when too many wait already.
+  func store(_ ticket: Ticket, _ changes: [StoreChange], of realm: Realm = .default) -> Bool {
+    post(.store(ticket, changes, realm))
+  }
 
   /// Takes a change of what waits to be delivered. One that does not fit is lost for the next process only.
   func keep(_ change: OutboxChange) { _ = post(.outbox(change)) }
@@ -93,7 +96,9 @@ final class StorageThread: Sendable {
   }
 
   /// Takes a question, answered in order with the changes; false when too many wait already.
-  func fetch(_ ticket: Ticket, _ query: RecordQuery) -> Bool { mailbox.post(.fetch(ticket, query)) }
+  func fetch(_ ticket: Ticket, _ query: RecordQuery, of realm: Realm = .default) -> Bool {
+    mailbox.post(.fetch(ticket, query, realm))
+  }
 
   /// Ends the thread after what has been taken is written.
   func stop() {
@@ -143,7 +148,7 @@ private struct StorageLoop: ~Copyable {
   /// What collects for the next transaction.
   private struct Batch {
     var tickets: [Ticket] = []
-    var changes: [StoreChange] = []
+    var changes: [RealmChange] = []
     var outbox: [OutboxChange] = []
     var isEmpty: Bool { tickets.isEmpty && outbox.isEmpty }
     var count: Int { tickets.count + outbox.count }
@@ -180,16 +185,22 @@ private struct StorageLoop: ~Copyable {
     report()
   }
 
-  mutating func restore(_ rules: ConferenceRules, deliveries: Int) throws(StorageError) -> StorageThread.Restored {
+  mutating func restore(
+    _ rules: [Realm: ConferenceRules], deliveries: Int
+  ) throws(StorageError) -> [Realm: StorageThread.Restored] {
     let wall = WallClock.milliseconds()
     // A disk that is full now may have space later, and what is on it can be read.
     if commit([], []) { nextTidying = wall + Self.tidying }
-    var restored = StorageThread.Restored()
-    restored.state = try file.restore { room in
-      let isCall = room.begins(with: ProtocolLimits.callRoomPrefix)
-      return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
+    var restored: [Realm: StorageThread.Restored] = [:]
+    for (realm, rules) in rules.sorted(by: { $0.key < $1.key }) {
+      var own = StorageThread.Restored()
+      own.state = try file.restore(realm) { room in
+        let isCall = room.begins(with: ProtocolLimits.callRoomPrefix)
+        return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
+      }
+      own.deliveries = try file.deliveries(of: realm, limit: deliveries)
+      restored[realm] = own
     }
-    restored.deliveries = try file.deliveries(limit: deliveries)
     report()
     return restored
   }
@@ -204,9 +215,9 @@ private struct StorageLoop: ~Copyable {
       var batch = Batch()
       for input in inputs {
         switch input {
-        case .store(let ticket, let changes):
+        case .store(let ticket, let changes, let realm):
           batch.tickets.append(ticket)
-          batch.changes += changes
+          batch.changes += changes.map { RealmChange($0, of: realm) }
         case .outbox(let change): batch.outbox.append(change)
         case .message(let message):
           if let stored = message.stored {
@@ -214,9 +225,9 @@ private struct StorageLoop: ~Copyable {
           } else {
             figures.withLock { $0.done(1) }
           }
-        case .fetch(let ticket, let query):
+        case .fetch(let ticket, let query, let realm):
           write(&batch)
-          read(ticket, query)
+          read(ticket, query, of: realm)
         case .stop: isStopping = true
         }
         if batch.count == Self.batch { write(&batch) }
@@ -234,9 +245,9 @@ private struct StorageLoop: ~Copyable {
     if left > 0 { OwnerThread.sleep(milliseconds: Int((left + 999_999) / 1_000_000)) }
   }
 
-  private mutating func read(_ ticket: Ticket, _ query: RecordQuery) {
+  private mutating func read(_ ticket: Ticket, _ query: RecordQuery, of realm: Realm) {
     do throws(StorageError) {
-      answer(.fetched(ticket, try file.records(query)))
+      answer(.fetched(ticket, try file.records(query, of: realm)))
     } catch {
       note(error)
       answer(.fetched(ticket, nil))
@@ -272,7 +283,7 @@ private struct StorageLoop: ~Copyable {
     _ = commit([], [])
   }
 
-  private mutating func commit(_ changes: [StoreChange], _ outbox: [OutboxChange]) -> Bool {
+  private mutating func commit(_ changes: [RealmChange], _ outbox: [OutboxChange]) -> Bool {
     let wall = WallClock.milliseconds()
     latestBegan = MonotonicClock.now().nanoseconds
     nextLook = latestBegan + Self.looking
@@ -281,7 +292,7 @@ private struct StorageLoop: ~Copyable {
       try file.apply(
         changes, outbox: outbox, retention: isTidying ? keeping.at(wall) : nil, wallMilliseconds: wall)
       if isTidying { (nextTidying, untidied) = (wall + Self.tidying, 0) }
-      untidied += changes.count(where: \.endsACall)
+      untidied += changes.count(where: \.change.endsACall)
       if trouble != nil { log.info("storage_recovered", ["path": LogValue(path)]) }
       trouble = nil
     } catch {

@@ -3,6 +3,7 @@
 
 import Calls
 import Members
+import Names
 import Storage
 
 /// Changes that wait for a disk that is full. Pure.
@@ -26,33 +27,42 @@ struct UnwrittenChanges: Sendable {
     case delivery(String)
   }
 
-  private var waiting: [Subject: (order: UInt64, change: StoreChange?, outbox: OutboxChange?)] = [:]
+  /// What it is about, in one realm.
+  private struct Key: Hashable {
+    let realm: Realm
+    let subject: Subject
+  }
+
+  private var waiting: [Key: (order: UInt64, change: RealmChange?, outbox: OutboxChange?)] = [:]
   private var last: UInt64 = 0
 
   var isEmpty: Bool { waiting.isEmpty }
   var count: Int { waiting.count }
 
   /// In the order in which they were made.
-  var changes: [StoreChange] { inOrder.compactMap(\.change) }
+  var changes: [RealmChange] { inOrder.compactMap(\.change) }
   var outbox: [OutboxChange] { inOrder.compactMap(\.outbox) }
 
-  private var inOrder: [(order: UInt64, change: StoreChange?, outbox: OutboxChange?)] {
+  private var inOrder: [(order: UInt64, change: RealmChange?, outbox: OutboxChange?)] {
     waiting.values.sorted { $0.order < $1.order }
   }
 
   /// Takes what could not be written.
-  mutating func add(_ changes: [StoreChange], _ outbox: [OutboxChange]) {
-    for change in changes { if let subject = Self.subject(change) { put(subject, change, nil) } }
-    for change in outbox { put(Self.subject(change), nil, change) }
+  mutating func add(_ changes: [RealmChange], _ outbox: [OutboxChange]) {
+    for change in changes {
+      if let subject = Self.subject(change.change) { put(Key(realm: change.realm, subject: subject), change, nil) }
+    }
+    // Names of messages for web servers are random: no two realms have one.
+    for change in outbox { put(Key(realm: .default, subject: Self.subject(change)), nil, change) }
     guard waiting.count > Self.most else { return }
     // By the half, so that the sorting is worth it.
     let oldest = waiting.sorted { $0.value.order < $1.value.order }.prefix(waiting.count - Self.most / 2)
-    for (subject, _) in oldest { waiting[subject] = nil }
+    for (key, _) in oldest { waiting[key] = nil }
   }
 
-  private mutating func put(_ subject: Subject, _ change: StoreChange?, _ outbox: OutboxChange?) {
+  private mutating func put(_ key: Key, _ change: RealmChange?, _ outbox: OutboxChange?) {
     last += 1
-    waiting[subject] = (last, change, outbox)
+    waiting[key] = (last, change, outbox)
   }
 
   /// Nil for what is not to be made later where it cannot be made now.

@@ -4,6 +4,7 @@
 import Basics
 import Calls
 import Configuration
+import Names
 import RoostProtocol
 import Storage
 import Webhooks
@@ -27,11 +28,13 @@ struct WebhookMessage: Sendable {
   let lane: String
   let part: Delivery.Part
   let expiresAt: Int64
+  /// Where it has happened.
+  let realm: Realm
   private let content: Content
 
   /// For whoever wakes phones.
-  init(_ notice: PushNotice, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
-    (id, endpoint, content) = (Self.makeID(), .push, .push(notice))
+  init(_ notice: PushNotice, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
+    (id, endpoint, content, self.realm) = (Self.makeID(), .push, .push(notice), realm)
     lane = Self.lane(callId: notice.callId, user: notice.to)
     (part, expiresAt) =
       switch notice.type {
@@ -42,8 +45,8 @@ struct WebhookMessage: Sendable {
   }
 
   /// For whoever follows what happens.
-  init(_ event: WebhookEvent, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
-    (id, endpoint, content) = (Self.makeID(), .events, .event(event))
+  init(_ event: WebhookEvent, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
+    (id, endpoint, content, self.realm) = (Self.makeID(), .events, .event(event), realm)
     (lane, part, expiresAt) = (event.room, .plain, now + giveUpAfter.milliseconds)
   }
 
@@ -59,8 +62,8 @@ struct WebhookMessage: Sendable {
   var delivery: Delivery? {
     let bytes: [UInt8]?
     switch content {
-    case .push(let notice): bytes = try? JSONText.bytes(of: notice)
-    case .event(let event): bytes = try? JSONText.bytes(of: event)
+    case .push(let notice): bytes = try? JSONText.bytes(of: Told(notice, in: realm))
+    case .event(let event): bytes = try? JSONText.bytes(of: Told(event, in: realm))
     }
     return bytes.map { Delivery(id: id, lane: lane, part: part, body: $0, expiresAt: expiresAt) }
   }
@@ -70,6 +73,22 @@ struct WebhookMessage: Sendable {
     guard part != .ring, let delivery else { return nil }
     return StoredDelivery(
       id: id, endpoint: endpoint.rawValue, lane: lane, part: part.rawValue,
-      body: String(decoding: delivery.body, as: UTF8.self), expiresAt: expiresAt)
+      body: String(decoding: delivery.body, as: UTF8.self), expiresAt: expiresAt, realm: realm)
+  }
+}
+
+/// What has happened, and in which realm.
+private struct Told<Content: Encodable>: Encodable {
+  private enum Key: CodingKey { case realm }
+
+  private let content: Content
+  private let realm: Realm
+
+  init(_ content: Content, in realm: Realm) { (self.content, self.realm) = (content, realm) }
+
+  func encode(to encoder: any Encoder) throws {
+    try content.encode(to: encoder)
+    var members = encoder.container(keyedBy: Key.self)
+    try members.encode(realm.name, forKey: .realm)
   }
 }

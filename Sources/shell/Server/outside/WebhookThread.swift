@@ -7,6 +7,7 @@
 import Basics
 import Configuration
 import Logging
+import Names
 import Storage
 import Threads
 import Webhooks
@@ -39,7 +40,8 @@ final class WebhookThread: Sendable {
   /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more; `makeSender` gives nil
   /// where libcurl is missing. Of messages no more than `patience` wait to be sorted.
   init(
-    _ settings: ServerConfiguration.Webhooks, restored: Restored, log: Logger, patience: Int = WebhookThread.patience,
+    _ settings: ServerConfiguration.Webhooks, of realm: Realm = .default, restored: Restored, log: Logger,
+    patience: Int = WebhookThread.patience,
     makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() }, forget: @escaping @Sendable (String) -> Void
   ) {
     let (mailbox, shared) = (Mailbox<Input>(capacity: patience), self.shared)
@@ -49,7 +51,7 @@ final class WebhookThread: Sendable {
         log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
         return Self.forgetAll(mailbox, forget)
       }
-      var loop = WebhookLoop(settings, sender: sender, log: log, figures: shared, forget: forget)
+      var loop = WebhookLoop(settings, of: realm, sender: sender, log: log, figures: shared, forget: forget)
       loop.restore(restored)
       loop.run(mailbox)
     }
@@ -73,17 +75,27 @@ final class WebhookThread: Sendable {
   /// Takes a message; false when too many wait already.
   func send(_ message: WebhookMessage) -> Bool { mailbox.post(.message(message)) }
 
-  /// Delivers what can be delivered within a second, and ends the thread.
-  func stop() {
+  /// Delivers what can be delivered within a second, and ends the thread then, which nobody waits for yet: several have that second together.
+  func askToStop() {
     // A full mailbox empties in a moment: the thread only sorts what is in it.
     while !mailbox.post(.stop) { OwnerThread.sleep(milliseconds: 10) }
-    thread.join()
+  }
+
+  /// Waits until it has ended, as it was asked to.
+  func join() { thread.join() }
+
+  /// Both.
+  func stop() {
+    askToStop()
+    join()
   }
 }
 
 /// One server that is told.
 private struct WebhookChannel {
   let name: String
+  /// What the log calls it.
+  let label: String
   let url: String
   let secret: [UInt8]
   var queue: DeliveryQueue
@@ -109,7 +121,7 @@ private struct WebhookLoop: ~Copyable {
   private var end: Instant?
 
   init(
-    _ settings: ServerConfiguration.Webhooks, sender: consuming HTTPSender, log: Logger,
+    _ settings: ServerConfiguration.Webhooks, of realm: Realm, sender: consuming HTTPSender, log: Logger,
     figures: Locked<[String: WebhookFigures]>, forget: @escaping @Sendable (String) -> Void
   ) {
     self.sender = sender
@@ -119,7 +131,9 @@ private struct WebhookLoop: ~Copyable {
     channels = [(WebhookMessage.Endpoint.push, settings.push), (.events, settings.events)].compactMap {
       name, endpoint in
       endpoint.map {
-        WebhookChannel(name: name.rawValue, url: $0.url, secret: Array($0.secret.utf8), queue: DeliveryQueue(limits))
+        WebhookChannel(
+          name: name.rawValue, label: realm == .default ? name.rawValue : "\(realm) \(name.rawValue)", url: $0.url,
+          secret: Array($0.secret.utf8), queue: DeliveryQueue(limits))
       }
     }
   }
@@ -199,7 +213,7 @@ private struct WebhookLoop: ~Copyable {
     channels[index].isFull = true
     log.error(
       "webhook_queue_full",
-      ["endpoint": LogValue(channels[index].name), "effect": "what happens is not told until there is space"])
+      ["endpoint": LogValue(channels[index].label), "effect": "what happens is not told until there is space"])
   }
 
   // MARK: - Out
@@ -230,7 +244,7 @@ private struct WebhookLoop: ~Copyable {
 
   /// One line when it begins to fail and one when it works again.
   private mutating func note(_ outcome: HTTPOutcome, _ index: Int) {
-    let name = LogValue(channels[index].name)
+    let name = LogValue(channels[index].label)
     if !outcome.isSuccess { channels[index].figures.failedAttempts += 1 }
     if !outcome.isSuccess, !channels[index].isFailing {
       log.warning("webhook_failing", ["endpoint": name, "reason": LogValue(outcome.words)])
@@ -261,7 +275,7 @@ private struct WebhookLoop: ~Copyable {
     log.warning(
       "webhook_dropped",
       [
-        "endpoint": LogValue(channels[index].name), "delivery": LogValue(delivery.id),
+        "endpoint": LogValue(channels[index].label), "delivery": LogValue(delivery.id),
         "attempts": LogValue(settled.attempts),
         "reason": LogValue(reason),
       ])

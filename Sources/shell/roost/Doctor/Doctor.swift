@@ -79,7 +79,7 @@ func examine(_ configuration: ServerConfiguration) -> [Finding] {
     + tlsFiles(configuration, wallMilliseconds: WallClock.milliseconds())
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
     + examineStorage(configuration.storage)
-    + examineWebhooks(configuration.webhooks)
+    + examineWebhooks(configuration)
     + advertisedAddresses(configuration, interfaces: interfaces)
     + [socketBuffers(configuration.media), segmentation(), coalescing()]
     + [cryptography(cpuInfo: readText("/proc/cpuinfo")), mediaEncryption(configuration.media.srtp)]

@@ -4,20 +4,19 @@ import Configuration
 import Webhooks
 
 /// Asks each web server for its `OPTIONS`: the name, the way there and the certificate are looked at, and nothing is told.
-func examineWebhooks(_ webhooks: ServerConfiguration.Webhooks) -> [Finding] {
-  [("push", webhooks.push), ("events", webhooks.events)].flatMap { name, endpoint -> [Finding] in
-    guard let endpoint else { return [] }
-    let finding = webhookFinding(name, endpoint.url, probe(endpoint.url, within: min(webhooks.timeout, .seconds(10))))
-    return [finding] + unprotected(name, endpoint.url)
+func examineWebhooks(_ configuration: ServerConfiguration) -> [Finding] {
+  configuration.webhookEndpoints.flatMap { key, endpoint, timeout -> [Finding] in
+    [webhookFinding(key, endpoint.url, probe(endpoint.url, within: min(timeout, .seconds(10))))]
+      + unprotected(key, endpoint.url)
   }
 }
 
-/// What came of a look at a web server.
+/// What came of a look at a web server, by its key.
 func webhookFinding(_ name: String, _ url: String, _ look: HTTPLook) -> Finding {
-  let what = "webhooks.\(name): \(url)"
+  let what = "\(name): \(url)"
   switch look {
   case .reached(300..<400):
-    return .failure("\(what) redirects, which is not followed", mend: "write the final URL into webhooks.\(name).url")
+    return .failure("\(what) redirects, which is not followed", mend: "write the final URL into \(name).url")
   case .reached(let status) where status < 500: return .ok("\(what) answers")
   case .reached(let status):
     return .warning("\(what) answers with \(status)", mend: "look why at that server; messages wait until it works")
@@ -32,7 +31,7 @@ func webhookFinding(_ name: String, _ url: String, _ look: HTTPLook) -> Finding 
   case .late:
     return .failure("\(what): no answer in time", mend: "look whether a firewall on the way drops what is sent there")
   case .failed(let words):
-    return .failure("\(what): \(words)", mend: "look at that server, and whether webhooks.\(name).url is right")
+    return .failure("\(what): \(words)", mend: "look at that server, and whether \(name).url is right")
   }
 }
 
@@ -43,7 +42,7 @@ private func unprotected(_ name: String, _ url: String) -> [Finding] {
   guard !["localhost", "127.0.0.1", "[::1]"].contains(host) else { return [] }
   return [
     .warning(
-      "webhooks.\(name): who calls whom goes over the network unencrypted",
+      "\(name): who calls whom goes over the network unencrypted",
       mend: "use https: unless the network between the two is yours alone")
   ]
 }

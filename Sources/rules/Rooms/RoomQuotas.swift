@@ -1,0 +1,43 @@
+// What a realm may have of seats and rooms.
+
+import Calls
+import Members
+import RoostProtocol
+
+extension Rooms {
+  /// Rooms that are not configured, without those of calls.
+  package var unnamed: Int { table.names.all.count - rules.rooms.count }
+  /// Calls that run in other realms.
+  package var callsElsewhere: Int { others.calls }
+}
+
+/// The bounds of quotas.
+package enum RoomQuotas {
+  /// Whether there is a seat for one more of the realm. Who has one gives it up for the new one, and who comes for another of their devices
+  /// takes its place.
+  /// - Throws: 5002.
+  static func checkSeat(_ member: MemberFacts, in room: RoomKey?, _ rooms: Rooms) throws(ErrorObject) {
+    let table = rooms.table
+    guard let quota = rooms.rules.quotas.participants, table.seats.count >= quota else { return }
+    if table.currentSeat(of: member.session) != nil { return }
+    if let room, table.seat(ofUser: member.user, in: room) != nil { return }
+    throw .quota(.participants, quota, wait: rooms.rules.resumeGrace.milliseconds)
+  }
+
+  /// The same for a seat in a call; nil: in one that is yet to begin.
+  /// - Throws: 5002.
+  package static func checkSeat(_ member: MemberFacts, inCall call: String?, _ rooms: Rooms) throws(ErrorObject) {
+    try checkSeat(member, in: call.flatMap { rooms.table[named: CallRoom.name($0)] }, rooms)
+  }
+
+  /// Whether the realm may have one room more. The one that somebody leaves for it, where nobody else is in it, is free then.
+  /// - Throws: 5002.
+  static func checkRoom(_ member: MemberFacts, _ rooms: Rooms) throws(ErrorObject) {
+    let table = rooms.table
+    guard let quota = rooms.rules.quotas.rooms else { return }
+    let left = table.currentSeat(of: member.session).flatMap { table[$0.room] }
+    let isFreed = left.map { !$0.isNamed && !$0.isOfCall && $0.members.count == 1 } ?? false
+    guard rooms.unnamed - (isFreed ? 1 : 0) >= quota else { return }
+    throw .quota(.rooms, quota)
+  }
+}
