@@ -53,6 +53,7 @@ extension EndToEnd.CallScenarios {
         "kind": .string("one_to_one"), "media": .string("video"), "inProgress": .bool(false),
         "createdAt": .integer(createdAt), "expiresAt": .integer(expiresAt),
         "push": .object(["title": .string("Anna calls")]), "extra": .object(["ticket": .string("7")]),
+        "realm": .string("default"),
       ]
       #expect(ring.value == .object(body))
       let told = try await anna.hears(\.memberState, of: id) { $0.push == true }
