@@ -41,6 +41,8 @@ public struct DTLSEngine: ~Copyable {
   /// How often something came of a datagram once the handshake was over: application data, which nobody takes, or an answer. Nothing comes of
   /// what is forged or came before.
   public private(set) var reactions = 0
+  /// Whether OpenSSL's buffers for records, 17 KiB, were given back: once the handshake is over hardly a record comes.
+  private var hasRested = false
 
   /// A connection that has not sent anything yet; a client's first `advance()` writes the ClientHello.
   public init(role: DTLSRole, certificate: Certificate) throws(CryptoError) {
@@ -93,26 +95,35 @@ public struct DTLSEngine: ~Copyable {
 
   /// Writes application data; nothing before the handshake is over.
   public mutating func write(_ message: Span<UInt8>) {
-    ErrorQueue.clear()
-    queue.beginStep()
+    begin()
+    defer { rest() }
     if SSL_is_init_finished(ssl) == 1, message.count > 0 {
       message.withUnsafeBytes { _ = SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
     }
-    ErrorQueue.clear()
   }
 
   /// Writes close_notify; nothing during a handshake.
   public mutating func close() {
+    begin()
+    defer { rest() }
+    if SSL_is_init_finished(ssl) == 1 { SSL_shutdown(ssl) }
+  }
+
+  /// OpenSSL takes them anew to read, and crashes (3.0) where it is to write an alert without them. So it gets them before each step.
+  private mutating func begin() {
     ErrorQueue.clear()
     queue.beginStep()
-    if SSL_is_init_finished(ssl) == 1 { SSL_shutdown(ssl) }
+    if hasRested { hasRested = SSL_alloc_buffers(ssl) != 1 }
+  }
+
+  private mutating func rest() {
+    if SSL_is_init_finished(ssl) == 1 { hasRested = SSL_free_buffers(ssl) == 1 }
     ErrorQueue.clear()
   }
 
   private mutating func step() -> Progress {
-    ErrorQueue.clear()
-    defer { ErrorQueue.clear() }
-    queue.beginStep()
+    begin()
+    defer { rest() }
     if SSL_is_init_finished(ssl) == 0 {
       let result = SSL_do_handshake(ssl)
       guard result == 1 else { return progress(after: result, waiting: .handshaking) }

@@ -16,8 +16,10 @@ struct SteadyRate: Equatable {
 
 /// A window over the newest arrivals. Adding takes constant time; reading walks the buckets and happens once a feedback.
 struct AcknowledgedRate {
-  /// Buckets remembered. With one packet in each they hold two seconds at 50 packets a second.
+  /// Buckets remembered at most. With one packet in each they hold two seconds at 50 packets a second.
   static let capacity = 128
+  /// So many at first: enough where each feedback is one bucket. A power of two.
+  static let firstCapacity = 16
   /// Arrivals within this time are one bucket.
   static let length = TimeDelta.milliseconds(20)
   /// Long enough to span a dozen frames, for the ceiling.
@@ -35,7 +37,7 @@ struct AcknowledgedRate {
     /// Of the packet that came first.
     var firstSize = ByteCount.zero
   }
-  private var ring = Array(repeating: Bucket(), count: capacity)
+  private var ring = Array(repeating: Bucket(), count: firstCapacity)
   /// Buckets that are complete.
   private var count = 0
   /// The one that is being filled.
@@ -77,8 +79,8 @@ struct AcknowledgedRate {
 
   private mutating func begin(_ bucket: Bucket) {
     if open.packets > 0 {
-      if count &- tail == Self.capacity { dropTail() }
-      ring[count & (Self.capacity - 1)] = open
+      if count &- tail == ring.count { makeSpace() }
+      ring[count & mask] = open
       count &+= 1
       packets &+= open.packets
       size += open.size
@@ -90,8 +92,8 @@ struct AcknowledgedRate {
   mutating func update() {
     let fewest = 2 * Self.fewest
     while tail < count {
-      let age = open.last - ring[tail & (Self.capacity - 1)].last
-      let rest = packets &+ open.packets &- ring[tail & (Self.capacity - 1)].packets
+      let age = open.last - ring[tail & mask].last
+      let rest = packets &+ open.packets &- ring[tail & mask].packets
       guard age > Self.steadyWindow * 4 || (age > Self.steadyWindow && rest >= fewest) else { break }
       dropTail()
     }
@@ -99,13 +101,22 @@ struct AcknowledgedRate {
       measured?.time = SteadyRate.unknown
       return
     }
-    let first = tail < count ? ring[tail & (Self.capacity - 1)] : open
+    let first = tail < count ? ring[tail & mask] : open
     measured = SteadyRate(
       rate: Self.rate(size + open.size - first.firstSize, first.first, open.last), time: open.last - first.first)
   }
 
+  private var mask: Int { ring.count &- 1 }
+
+  private mutating func makeSpace() {
+    guard ring.count < Self.capacity else { return dropTail() }
+    var larger = Array(repeating: Bucket(), count: ring.count * 2)
+    for index in tail..<count { larger[index & (larger.count - 1)] = ring[index & mask] }
+    ring = larger
+  }
+
   private mutating func dropTail() {
-    let old = ring[tail & (Self.capacity - 1)]
+    let old = ring[tail & mask]
     packets &-= old.packets
     size -= old.size
     tail &+= 1
@@ -131,8 +142,8 @@ struct AcknowledgedRate {
     var sum = open
     let newest = open.last
     var index = 1
-    while index <= min(count, Self.capacity) {
-      let bucket = ring[(count - index) & (Self.capacity - 1)]
+    while index <= min(count, ring.count) {
+      let bucket = ring[(count - index) & mask]
       let age = newest - bucket.last
       if age > window && (sum.packets >= fewest || age > window * 4) { break }
       sum.packets += bucket.packets
