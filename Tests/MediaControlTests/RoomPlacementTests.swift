@@ -180,6 +180,52 @@ import Testing
     }
   }
 
+  /// A room that empties on a full worker begins anew on another one, and is not taken for full there.
+  @Test func aRoomThatBeginsAnewElsewhereIsOpen() {
+    var house = House(workers: 2)
+    #expect(house.join(1) == 0)
+    house.placement.report(WorkerLoad(percent: 90, isOverloaded: true), of: 0)
+    #expect(house.placement.takeChange()?.fullRooms == [Key(1)])
+    house.leave(1)
+    #expect(house.join(1) == 1)
+    #expect(house.placement.takeChange() == MediaLoad())
+  }
+
+  /// A hundred who come and go each second, and never send, close the doors once at most.
+  @Test func whoComesAndGoesIsNotWaitedForEachTime() {
+    var house = House()
+    for second in 0..<8 {
+      _ = house.fill(1, 100)
+      if second > 0 { #expect(house.fill(2, 4) == 4, "second \(second)") }
+      for room in [1, 2] as [UInt64] { while house.seats[Key(room)] != nil { house.leave(room) } }
+      house.pass(1, percent: 5)
+    }
+  }
+
+  /// Doors close at once, and open with a report: who comes and goes at the edge moves nothing.
+  @Test func doorsAtTheEdgeStayClosed() {
+    var house = House()
+    #expect(house.fill(1, 10) == 10)
+    house.publish(1)
+    house.pass(percent: 83)
+    while house.join(1) != nil {}
+    for _ in 0..<3 {
+      house.leave(1)
+      #expect(house.state == .full && house.join(1) == nil)
+    }
+    house.pass(1, percent: 60)
+    #expect(house.state == .open)
+  }
+
+  /// Who may send nothing says nothing of how many of their room may.
+  @Test func spectatorsLiftNoBound() {
+    var house = House(fullAbove: 100)
+    _ = house.fill(1, 60)
+    let before = house.expected
+    #expect(house.join(1, SendingRights()) == 0)
+    #expect(house.expected < before * 1.1)
+  }
+
   /// The sums of a worker are those of its rooms, whatever came and went: nothing is left when all have gone.
   @Test func nothingIsLeftOfThoseWhoHaveGone() {
     var house = House(fullAbove: 100)

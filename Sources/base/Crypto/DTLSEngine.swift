@@ -97,7 +97,7 @@ public struct DTLSEngine: ~Copyable {
   public mutating func write(_ message: Span<UInt8>) {
     begin()
     defer { rest() }
-    if SSL_is_init_finished(ssl) == 1, message.count > 0 {
+    if SSL_is_init_finished(ssl) == 1, !hasRested, message.count > 0 {
       message.withUnsafeBytes { _ = SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
     }
   }
@@ -106,7 +106,7 @@ public struct DTLSEngine: ~Copyable {
   public mutating func close() {
     begin()
     defer { rest() }
-    if SSL_is_init_finished(ssl) == 1 { SSL_shutdown(ssl) }
+    if SSL_is_init_finished(ssl) == 1, !hasRested { SSL_shutdown(ssl) }
   }
 
   /// OpenSSL takes them anew to read, and crashes (3.0) where it is to write an alert without them. So it gets them before each step.
@@ -124,6 +124,7 @@ public struct DTLSEngine: ~Copyable {
   private mutating func step() -> Progress {
     begin()
     defer { rest() }
+    guard !hasRested else { return .failed(.openSSL("no memory for records")) }
     if SSL_is_init_finished(ssl) == 0 {
       let result = SSL_do_handshake(ssl)
       guard result == 1 else { return progress(after: result, waiting: .handshaking) }

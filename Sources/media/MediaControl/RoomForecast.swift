@@ -70,7 +70,7 @@ struct RoomForecast {
   var seats: Int { new.seats + reported.seats + settled.seats }
 
   mutating func add(_ seat: ExpectedSeat, _ age: SeatAge, by count: Int = 1) {
-    publishers = seat.publishers
+    if seat.may > 0 { publishers = seat.publishers }
     switch age {
     case .new: new.add(seat, by: count)
     case .reported: reported.add(seat, by: count)
@@ -111,7 +111,12 @@ private struct Sums {
 /// Who is taken on a worker, and why.
 public struct WorkerAdmission: Sendable {
   /// Who is taken: everybody; only those who go to rooms where somebody is; nobody.
-  public enum State: Sendable { case open, noNewRooms, full }
+  public enum State: Int, Comparable, Sendable {
+    case open, noNewRooms, full
+
+    /// Whether more are taken.
+    public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
+  }
 
   /// Who is.
   public let state: State
@@ -128,20 +133,37 @@ struct WorkerForecast {
   /// How many streams that assumption is worth beside those that are measured.
   static let trust = 200.0
   /// What is measured counts within these bounds: muted tracks cost nothing until they are unmuted.
-  static let bounds = cost / 4...cost * 10
+  static let bounds = cost / 4...cost * 6
   /// New rooms are refused from this share of the limit on, so that those who are in rooms can still be joined.
   static let roomShare = 0.9
+  /// What is left each second of those who have gone.
+  static let memory = 0.9
   /// The limit has to be undercut by so much before anybody is taken again.
   static let calm = 0.95
 
   private let limit: Double
   private var load = WorkerLoad()
   private var sums = Sums()
+  /// Those who might have sent and left before they were settled: whoever comes and goes is not waited for in full each time.
+  private var gone = (able: 0.0, sending: 0.0)
   var seats = 0
 
   init(fullAbove: Int) { limit = fullAbove >= 100 ? .infinity : Double(fullAbove) }
 
-  mutating func note(_ load: WorkerLoad) { self.load = load }
+  /// Notes what its last second was like. Those who left are forgotten by and by.
+  mutating func note(_ load: WorkerLoad) {
+    self.load = load
+    gone = (gone.able * Self.memory, gone.sending * Self.memory)
+  }
+
+  /// Somebody has left who had just come.
+  mutating func gone(_ seat: ExpectedSeat) {
+    if seat.may > 0 { gone.able += 1 }
+    if seat.publishes > 0 { gone.sending += 1 }
+  }
+
+  /// Whether it is far from its limit.
+  var isQuiet: Bool { !load.isOverloaded && percent < limit / 2 }
 
   func admission(_ verdict: Verdict) -> WorkerAdmission {
     WorkerAdmission(state: verdict, used: load.percent, expected: percent)
@@ -160,7 +182,7 @@ struct WorkerForecast {
 
   /// Of those who may send how many do.
   private var usual: Double {
-    (Double(sums.sending) + RoomForecast.doubt) / (Double(sums.able) + RoomForecast.doubt)
+    (Double(sums.sending) + gone.sending + RoomForecast.doubt) / (Double(sums.able) + gone.able + RoomForecast.doubt)
   }
 
   /// The share of a CPU that it is going to need, in percent.

@@ -48,15 +48,20 @@ struct RoomPlacement {
   private var emptiest: Int {
     let open = workers.indices.filter { verdicts[$0] == .open }
     let able = open.isEmpty ? workers.indices.filter { verdicts[$0] != .full } : open
-    return able.min { workers[$0].seats < workers[$1].seats } ?? 0
+    let those = able.isEmpty ? Array(workers.indices) : able
+    return those.min { workers[$0].seats < workers[$1].seats } ?? 0
   }
 
   /// A seat that was placed is gone.
   mutating func leave(_ id: SeatID) {
     guard let place = seats.removeValue(forKey: id), let worker = rooms[place.room]?.worker else { return }
     workers[worker].seats -= 1
+    if place.age != .settled { workers[worker].gone(place.seat) }
     change(place.room) { $0.add(place.seat, place.age, by: -1) }
-    if rooms[place.room]?.forecast.seats == 0 { rooms[place.room] = nil }
+    guard rooms[place.room]?.forecast.seats == 0 else { return }
+    rooms[place.room] = nil
+    // It may begin anew elsewhere, where there is room.
+    if verdicts[worker] == .full { hasChanged = true }
   }
 
   /// A seat publishes a track, or (`by` -1) no longer does.
@@ -83,7 +88,7 @@ struct RoomPlacement {
       grow(id, to: sends ? .settled : .reported)
       if !sends { recent[worker].reported.append(id) }
     }
-    judge(worker)
+    judge(worker, isReport: true)
   }
 
   private mutating func grow(_ id: SeatID, to age: SeatAge) {
@@ -102,9 +107,13 @@ struct RoomPlacement {
     judge(entry.worker)
   }
 
-  private mutating func judge(_ worker: Int) {
+  /// Doors close at once. They open with a report, so that those who come and go at the edge do not have them open and close each time; or
+  /// where so many have gone that there may be none.
+  private mutating func judge(_ worker: Int, isReport: Bool = false) {
     let verdict = workers[worker].verdict(after: verdicts[worker])
-    if verdict != verdicts[worker] { (verdicts[worker], hasChanged) = (verdict, true) }
+    guard verdict != verdicts[worker] else { return }
+    if verdict < verdicts[worker], !isReport, !workers[worker].isQuiet { return }
+    (verdicts[worker], hasChanged) = (verdict, true)
   }
 
   /// Where newcomers cannot be taken, if that has changed since it was asked last: the rooms on full workers, everywhere when all are full,

@@ -21,16 +21,21 @@ struct PictureCeiling {
   static let usedUp = 0.94, left = 0.86
   /// The lowest ceiling in bits a second. What is below is sound, or pictures that cost next to nothing.
   static let lowest = 64_000.0
-  /// The lowest one as a share of what was sent before the first. Where less does not help, the time does not go into sending.
-  static let lowestShare = 0.125
+  /// The lowest one as a share of what a receiver wishes for on average, or half of what the best supplied one does if that is less. Where
+  /// less does not help, the time does not go into sending.
+  static let lowestShare = 0.25
   /// A ceiling that nobody has reached for so many intervals is lifted.
   static let patience = 8
 
   /// In bits a second, sound and pictures of one receiver together; nil: there is none.
   private(set) var rate: BitRate?
-  /// What the receiver that is sent most is sent, in bits a second; of this interval and of the last one.
+  /// What the receiver that is sent most is sent, in bits a second; of this interval, and of those before, where it counts less and less.
   private var highest = (now: 0.0, before: 0.0)
+  /// What all wish for that were asked in this interval, and the most of them.
+  private var wishes = (sum: 0.0, count: 0, most: 0.0)
   private var floor = lowest
+  /// The last ceiling has not been in force for a whole interval: what stands in the kernel may be from before.
+  private var isFresh = false
   private var isReached = false
   private var idle = 0
   private var hadQueue = false
@@ -43,6 +48,9 @@ struct PictureCeiling {
   /// Notes what one receiver is sent, and what it would be sent if the worker could.
   mutating func note(sent: BitRate, wished: BitRate) {
     highest.now = max(highest.now, sent.bitsPerSecond)
+    wishes.sum += wished.bitsPerSecond
+    wishes.count += 1
+    wishes.most = max(wishes.most, wished.bitsPerSecond)
     if let rate, wished > rate { isReached = true }
   }
 
@@ -56,17 +64,24 @@ struct PictureCeiling {
     let before = rate
     judge(share)
     (time, hadQueue, isReached) = ((.zero, .zero), false, false)
-    highest = (0, highest.now)
+    highest = (0, max(highest.now, highest.before * 0.8))
     return rate.map { $0 < before ?? .unlimited } ?? false
   }
 
   private mutating func judge(_ share: Double) {
     let sent = max(highest.now, highest.before)
     let now = min(rate?.bitsPerSecond ?? .infinity, sent)
+    if wishes.count > 0 {
+      let wished = min(wishes.sum / Double(wishes.count), wishes.most / 2)
+      floor = max(wished * Self.lowestShare, Self.lowest)
+      wishes = (0, 0, 0)
+    }
+    let hadQueue = hadQueue && !isFresh
+    isFresh = false
     if hadQueue || share >= Self.usedUp {
-      if rate == nil { floor = max(sent * Self.lowestShare, Self.lowest) }
       guard now > floor, now.isFinite else { return }
       rate = BitRate(bitsPerSecond: max(now * (hadQueue ? Self.cut : Self.trim), floor))
+      isFresh = hadQueue
       idle = 0
       return
     }

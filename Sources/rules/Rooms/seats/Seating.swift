@@ -157,11 +157,12 @@ extension SendingRights {
   /// What a seat may come to send. A room that is not said to have speakers and listeners is expected to have as many who send as a call may.
   fileprivate init(of seat: Seat, _ media: MediaClass, _ table: RoomTable) {
     self.init()
-    guard let room = table[seat.room], !seat.member.identity.onlyPlays else { return }
+    guard let room = table[seat.room] else { return }
+    publishers = room.rules.publishers ?? (media == .video ? Self.pictured : Self.heard)
+    if seat.member.identity.onlyPlays { return }
     let rights = seat.member.rights(in: table.name(of: seat.room))
     sound = rights.contains(.publishAudio)
     pictures = media == .video && rights.contains(.publishVideo)
-    publishers = room.rules.publishers ?? (media == .video ? Self.pictured : Self.heard)
   }
 
   /// Who send in calls with video, and in those with sound alone.
