@@ -30,6 +30,14 @@ class Connection {
     return pc;
   }
 
+  /** One that has agreed on nothing yet is given up for another: Chromium finds no path by one whose first offer was taken back. */
+  renew() {
+    if (!this.#pc || this.#pc.currentRemoteDescription) return;
+    this.#pc.onconnectionstatechange = null;
+    this.#pc.close();
+    this.#pc = null;
+  }
+
   /** @returns {RTCPeerConnectionState} */
   get state() {
     return this.#isClosed ? "closed" : this.#pc?.connectionState ?? "new";
@@ -185,6 +193,7 @@ export class Publisher extends Connection {
       await this.#negotiate();
     } catch (error) {
       for (const { track } of batch) await this.#detach(track);
+      this.renew();
       if (batch.length === 1 || this.closed || error.code === 1007 || error.retryable) return batch.forEach(({ reject }) => reject(error));
       // Refused as a whole: one bad track must not keep the others out.
       for (const one of batch) await this.#publish([one]);
