@@ -95,36 +95,36 @@ public struct DTLSEngine: ~Copyable {
 
   /// Writes application data; nothing before the handshake is over.
   public mutating func write(_ message: Span<UInt8>) {
-    begin()
     defer { rest() }
-    if SSL_is_init_finished(ssl) == 1, !hasRested, message.count > 0 {
+    if begin(), SSL_is_init_finished(ssl) == 1, message.count > 0 {
       message.withUnsafeBytes { _ = SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
     }
   }
 
   /// Writes close_notify; nothing during a handshake.
   public mutating func close() {
-    begin()
     defer { rest() }
-    if SSL_is_init_finished(ssl) == 1, !hasRested { SSL_shutdown(ssl) }
+    if begin(), SSL_is_init_finished(ssl) == 1 { SSL_shutdown(ssl) }
   }
 
-  /// OpenSSL takes them anew to read, and crashes (3.0) where it is to write an alert without them. So it gets them before each step.
-  private mutating func begin() {
+  /// Before each step. OpenSSL takes its buffers anew to read, and crashes (3.0) where it is to write an alert without them. So it gets them
+  /// here; false where there is no memory for them.
+  private mutating func begin() -> Bool {
     ErrorQueue.clear()
     queue.beginStep()
     if hasRested { hasRested = SSL_alloc_buffers(ssl) != 1 }
+    return !hasRested
   }
 
+  /// Behind each step.
   private mutating func rest() {
     if SSL_is_init_finished(ssl) == 1 { hasRested = SSL_free_buffers(ssl) == 1 }
     ErrorQueue.clear()
   }
 
   private mutating func step() -> Progress {
-    begin()
     defer { rest() }
-    guard !hasRested else { return .failed(.openSSL("no memory for records")) }
+    guard begin() else { return .failed(.openSSL("no memory for records")) }
     if SSL_is_init_finished(ssl) == 0 {
       let result = SSL_do_handshake(ssl)
       guard result == 1 else { return progress(after: result, waiting: .handshaking) }
