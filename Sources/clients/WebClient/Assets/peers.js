@@ -20,7 +20,7 @@ class Connection {
   /** Made where it is first needed, which takes a browser some time: who only receives waits for no second one. */
   get pc() {
     if (this.#pc) return this.#pc;
-    if (this.#isClosed) throw new RoostError(1007);
+    if (this.closed) throw new RoostError(1007);
     return this.take(new RTCPeerConnection(this.#configuration));
   }
 
@@ -33,9 +33,14 @@ class Connection {
   /** One that has agreed on nothing yet is given up for another: Chromium finds no path by one whose first offer was taken back. */
   renew() {
     if (!this.#pc || this.#pc.currentRemoteDescription) return;
+    this.#drop();
+    this.#pc = null;
+  }
+
+  #drop() {
+    if (!this.#pc) return;
     this.#pc.onconnectionstatechange = null;
     this.#pc.close();
-    this.#pc = null;
   }
 
   /** @returns {RTCPeerConnectionState} */
@@ -62,9 +67,7 @@ class Connection {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#isClosed = true;
-    if (!this.#pc) return;
-    this.#pc.onconnectionstatechange = null;
-    this.#pc.close();
+    this.#drop();
   }
 
   /** @returns {Promise<?RTCStatsReport>} null where nothing was ever negotiated */
