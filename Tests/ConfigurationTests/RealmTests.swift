@@ -72,6 +72,9 @@ import Testing
       """)
     #expect(configuration.rooms.keys.sorted() == ["hall"])
     #expect(configuration.settings(of: .default).quotas.calls == 3 && configuration.realmNames == [.default])
+    // None are none, as they are at the top of the file; where nothing is said the demo's is there.
+    #expect(try parse("realms:\n  default:\n    rooms: {}").rooms.isEmpty)
+    #expect(try parse("realms:\n  default: {}").rooms.keys.sorted() == ["demo"])
   }
 
   @Test(arguments: [

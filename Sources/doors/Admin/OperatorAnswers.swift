@@ -2,7 +2,6 @@
 
 import Calls
 import Members
-import Names
 import RoostProtocol
 
 extension OperatorAnswer: Encodable {
@@ -42,21 +41,6 @@ extension OperatorAnswer: Encodable {
       try container.encodeIfPresent(next, forKey: .next)
     case .ended(let call): try container.encode(call, forKey: .call)
     }
-  }
-}
-
-/// An answer, with the realm that it is about where that was asked for by name.
-struct InRealm: Encodable {
-  private enum Key: CodingKey { case realm }
-
-  let answer: OperatorAnswer
-  let realm: Realm?
-
-  /// The answer's members and `realm`: `{"realm": "clinic", "removed": 2}`.
-  func encode(to encoder: any Encoder) throws {
-    try answer.encode(to: encoder)
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encodeIfPresent(realm?.name, forKey: .realm)
   }
 }
 

@@ -85,15 +85,15 @@ public struct OperatorRoutes: Sendable {
       let realm = try request.realm()
       perform(try OperatorAction(request, to: path), realm ?? .default, request.peer) {
         if case .failure(let error) = $0 { refused(request, error) }
-        answer(Self.response($0.map { InRealm(answer: $0, realm: realm) }))
+        answer(Self.response($0.map { InRealm($0, realm) }))
       }
     } catch {
       refused(request, error)
-      answer(Self.response(Result<InRealm, ErrorObject>.failure(error)))
+      answer(Self.response(Result<InRealm<OperatorAnswer>, ErrorObject>.failure(error)))
     }
   }
 
-  private static func response(_ result: Result<InRealm, ErrorObject>) -> HTTPResponse {
+  private static func response(_ result: Result<InRealm<OperatorAnswer>, ErrorObject>) -> HTTPResponse {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     switch result {

@@ -143,7 +143,7 @@ public struct SubscriptionID: Hashable, Comparable, Sendable, CustomStringConver
 
 /// A realm by its place among those of the process. What its conference numbers has it in the highest bits: by its number alone it is known
 /// whose something is.
-public struct RealmNumber: Hashable, Comparable, Sendable {
+public struct RealmNumber: Hashable, Sendable {
   /// Bits of a number that count: 2^48 sessions, seats and tracks of one realm, which at a million in a second last for nine years.
   private static let counted: UInt64 = 48
 
@@ -162,9 +162,6 @@ public struct RealmNumber: Hashable, Comparable, Sendable {
 
   /// What its numbers have in their highest bits.
   package var tag: UInt64 { UInt64(rawValue) << Self.counted }
-
-  /// In the order of their places.
-  public static func < (a: RealmNumber, b: RealmNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// `prefix` and a decimal number as the core itself writes it.

@@ -35,7 +35,7 @@ package enum SessionMessage: Sendable {
   /// The server is about to stop.
   case drain(retryAfter: Int64?)
   /// What other realms have of what there is for all.
-  case others(OtherRealms)
+  case others(RealmShare)
   /// An operator's wish about tokens and grants.
   indirect case operate(OperatorAction)
   /// Workers have said for how long a seat's media are silent.
@@ -158,7 +158,7 @@ package enum RoomMessage: Sendable {
   /// The server is about to stop: nobody more is let in.
   case drain
   /// What other realms have of what there is for all.
-  case others(OtherRealms)
+  case others(RealmShare)
 
   // MARK: Requests
 

@@ -17,8 +17,8 @@ public struct Quotas: Hashable, Sendable {
   public init() {}
 }
 
-/// What other realms have of what there is for all.
-package struct OtherRealms: Hashable, Sendable {
+/// What one realm has, or several have together, of what there is for all.
+package struct RealmShare: Hashable, Sendable {
   /// Sessions.
   package var sessions = 0
   /// Rooms that are not configured, without those of calls.
@@ -26,8 +26,18 @@ package struct OtherRealms: Hashable, Sendable {
   /// Calls that run.
   package var calls = 0
 
-  /// Nothing.
-  package init() {}
+  /// Nothing, unless said otherwise.
+  package init(sessions: Int = 0, rooms: Int = 0, calls: Int = 0) {
+    (self.sessions, self.rooms, self.calls) = (sessions, rooms, calls)
+  }
+
+  package static func + (a: RealmShare, b: RealmShare) -> RealmShare {
+    RealmShare(sessions: a.sessions + b.sessions, rooms: a.rooms + b.rooms, calls: a.calls + b.calls)
+  }
+
+  package static func - (a: RealmShare, b: RealmShare) -> RealmShare {
+    RealmShare(sessions: a.sessions - b.sessions, rooms: a.rooms - b.rooms, calls: a.calls - b.calls)
+  }
 }
 
 /// Quotas by their keys in rooms.yaml.

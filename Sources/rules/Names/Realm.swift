@@ -4,6 +4,8 @@
 public struct Realm: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// Where everybody is whose key names no realm, and all on a server without keys.
   public static let `default` = Realm(known: "default")
+  /// Realms at once, `default` among them: each costs its tables, and a thread where it has webhooks.
+  public static let most = 64
   /// Bytes of a name. It stands in rows, log lines and labels of metrics.
   public static let mostBytes = 64
   /// What is expected of a name, for people who read errors.
@@ -33,4 +35,22 @@ public struct Realm: Hashable, Comparable, Sendable, CustomStringConvertible {
   public static func < (a: Realm, b: Realm) -> Bool { a.name < b.name }
   /// The name.
   public var description: String { name }
+}
+
+/// Something that has happened or was answered in a realm: its own members, and `realm` where that is said.
+public struct InRealm<Content: Encodable>: Encodable {
+  private enum Key: CodingKey { case realm }
+
+  private let content: Content
+  private let realm: Realm?
+
+  /// `content`, which encodes itself as an object; without a realm as it is.
+  public init(_ content: Content, _ realm: Realm?) { (self.content, self.realm) = (content, realm) }
+
+  /// `{…, "realm": "clinic"}`.
+  public func encode(to encoder: any Encoder) throws {
+    try content.encode(to: encoder)
+    var members = encoder.container(keyedBy: Key.self)
+    try members.encodeIfPresent(realm?.name, forKey: .realm)
+  }
 }

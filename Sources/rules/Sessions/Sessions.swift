@@ -19,7 +19,7 @@ package struct Sessions: Sendable {
   var refusalLines: RefusalLines
   var isDraining = false
   /// What other realms have of what there is for all.
-  private(set) var others = OtherRealms()
+  private(set) var others = RealmShare()
 
   /// Nobody is there.
   package init(_ rules: ConferenceRules) {

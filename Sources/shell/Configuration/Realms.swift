@@ -60,14 +60,12 @@ extension ServerConfiguration {
 // MARK: - Reading
 
 extension ServerConfiguration {
-  /// Realms at once, `default` among them: each costs its tables, and a thread where it has webhooks.
-  static let mostRealms = 64
-
   /// Reads `realms:`, behind `rooms:` and `webhooks:` of the top.
   mutating func readRealms(_ root: inout Section) {
     let (kinds, unknown) = (kinds, unknownRooms)
     let isTaken = ["rooms", "unknown_rooms", "webhooks"].filter { root.mark(of: $0) != nil }
     var read: [Realm: RealmSettings] = [:]
+    var hasRooms = false
     let written = root.names("realms") { name, mark, keys -> Bool? in
       guard let realm = Realm(name) else {
         keys.report.complain(mark, String(keys.path.dropLast()), "not a name of a realm: expected \(Realm.rule)")
@@ -78,16 +76,17 @@ extension ServerConfiguration {
       for key in isTaken where realm == .default && keys.mark(of: key) != nil {
         keys.complain(key, "the realm default has \(key) at the top of the file already; write them in one place")
       }
+      if realm == .default { hasRooms = keys.mark(of: "rooms") != nil }
       read[realm] = settings
       return true
     }
     let count = read.keys.contains(.default) ? read.count : read.count + 1
-    if written != nil, count > Self.mostRealms {
-      root.complain("realms", "\(count) realms, default among them; \(Self.mostRealms) is the most")
+    if written != nil, count > Realm.most {
+      root.complain("realms", "\(count) realms, default among them; \(Realm.most) is the most")
     }
     realms = read
     guard let own = read[.default] else { return }
-    if !own.rooms.isEmpty { rooms = own.rooms }
+    if hasRooms { rooms = own.rooms }
     if !isTaken.contains("unknown_rooms") { unknownRooms = own.unknownRooms }
     if !isTaken.contains("webhooks") { webhooks = own.webhooks }
   }

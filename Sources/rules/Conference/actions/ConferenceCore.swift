@@ -93,11 +93,16 @@ public struct ConferenceCore: Sendable {
   }
 
   /// What other realms have of what there is for all, before a step that may take of it.
-  mutating func tell(_ others: OtherRealms) {
+  mutating func tell(_ others: RealmShare) {
     var step = Step(at: Now(instant: .zero, wallMilliseconds: 0), after: numbers, keepsRecords: false)
     sessions.apply(.others(others), &step)
     rooms.apply(.others(others), &step)
     numbers = step.numbers
+  }
+
+  /// What it has of what there is for all realms.
+  var share: RealmShare {
+    RealmShare(sessions: sessions.counted, rooms: rooms.unnamed, calls: calls.count)
   }
 
   /// Whether anything of a connection is kept: its session, or a hello that waits.

@@ -26,9 +26,6 @@ public typealias OperatorOutcome = Result<OperatorAnswer, ErrorObject>
 
 /// The realms: pure, as the conferences in it. All that is not of one realm alone goes to each.
 public struct Realms: Sendable {
-  /// Realms at once, `default` among them. Each has its tables, and what is asked of all is asked of so many.
-  public static let most = 64
-
   /// Their names, `default` first.
   public let names: [Realm]
   /// By their places.
@@ -36,22 +33,28 @@ public struct Realms: Sendable {
   private let places: [Realm: Int]
   /// Connections whose hello was another realm's than `default`, or that have resumed a session of one; until they are closed.
   private var homes: [ConnectionID: Int] = [:]
-  /// What each was told last of the others.
-  private var told: [OtherRealms]
+  /// What each was told last of the others, what it has itself, and what all have together.
+  private var told: [RealmShare]
+  private var own: [RealmShare]
+  private var all = RealmShare()
+  /// When each has something to do; of those that a step has changed it is to be asked again.
+  private var deadlines: [Instant?]
+  private var changed: Set<Int> = []
 
-  /// Realms with nobody in them; those beyond `most` are left out, and `default` is there always. `random` is given the realm's place, and
+  /// Realms with nobody in them; those beyond `Realm.most` are left out, and `default` is there always. `random` is given the realm's place, and
   /// makes resume tokens: the system's but for tests.
   public init(
     _ rules: [Realm: ConferenceRules],
     random: (RealmNumber) -> any RandomNumberGenerator & Sendable = { _ in SystemRandomNumberGenerator() }
   ) {
-    let others = rules.keys.filter { $0 != .default }.sorted().prefix(Self.most - 1)
+    let others = rules.keys.filter { $0 != .default }.sorted().prefix(Realm.most - 1)
     names = [.default] + others
     cores = names.enumerated().map { place, realm in
       let number = RealmNumber(UInt8(truncatingIfNeeded: place))
       return ConferenceCore(rules: rules[realm] ?? ConferenceRules(), realm: number, random: random(number))
     }
-    told = names.map { _ in OtherRealms() }
+    told = names.map { _ in RealmShare() }
+    (own, deadlines) = (told, cores.map(\.nextDeadline))
     places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
   }
 
@@ -102,14 +105,18 @@ public struct Realms: Sendable {
 
   /// When `poll` has something to do in any of them; nil when nothing waits.
   public var nextDeadline: Instant? {
-    if cores.count == 1 { return cores[0].nextDeadline }
-    return cores.compactMap(\.nextDeadline).min()
+    mutating get {
+      for place in changed { deadlines[place] = cores[place].nextDeadline }
+      changed.removeAll(keepingCapacity: true)
+      return deadlines.lazy.compactMap(\.self).min()
+    }
   }
 
   /// Carries out what is due, realm by realm.
   public mutating func poll(at now: Now) -> [RealmEffects] {
-    cores.indices.compactMap { place in
-      guard let deadline = cores[place].nextDeadline, deadline <= now.instant else { return nil }
+    _ = nextDeadline
+    return cores.indices.compactMap { place in
+      guard let deadline = deadlines[place], deadline <= now.instant else { return nil }
       tellOfOthers(place)
       return effects(cores[place].poll(at: now), of: place)
     }
@@ -143,18 +150,18 @@ public struct Realms: Sendable {
   /// Bounds of the whole machine hold over all realms: a realm is told how much of them the others have.
   private mutating func tellOfOthers(_ place: Int) {
     if cores.count == 1 { return }
-    var others = OtherRealms()
-    for other in cores.indices where other != place {
-      others.sessions += cores[other].sessions.counted
-      others.rooms += cores[other].rooms.unnamed
-      others.calls += cores[other].calls.count
-    }
+    let others = all - own[place]
     guard others != told[place] else { return }
     told[place] = others
     cores[place].tell(others)
   }
 
+  /// What has come of a step of one of them.
   private mutating func effects(_ effects: [Effect], of place: Int) -> RealmEffects {
+    changed.insert(place)
+    let before = own[place]
+    own[place] = cores[place].share
+    all = all - before + own[place]
     if !homes.isEmpty {
       for case .client(.closeConnection(let connection, _)) in effects { homes[connection] = nil }
     }

@@ -87,24 +87,24 @@ struct Outside: Sendable {
   func carryOut(_ effect: OutsideEffect, of realm: Realm) {
     switch effect {
     case .push(let notice):
-      guard let told = told[realm], told.settings.push != nil else { return }
-      let wall = WallClock.milliseconds()
-      let giveUpAfter = told.settings.giveUpAfter
-      send(WebhookMessage(notice, of: realm, giveUpAfter: giveUpAfter, wallMilliseconds: wall), by: told.thread)
+      tell(realm, \.push) { WebhookMessage(notice, of: realm, giveUpAfter: $0, wallMilliseconds: $1) }
     case .webhook(let event):
-      guard let told = told[realm], told.settings.events != nil else { return }
-      let wall = WallClock.milliseconds()
-      let giveUpAfter = told.settings.giveUpAfter
-      send(WebhookMessage(event, of: realm, giveUpAfter: giveUpAfter, wallMilliseconds: wall), by: told.thread)
+      tell(realm, \.events) { WebhookMessage(event, of: realm, giveUpAfter: $0, wallMilliseconds: $1) }
     // No configuration names an application yet, so that nothing is asked.
     case .ask(let ticket, _): inbox.post(.command(.answered(ticket, .nothing)))
     }
   }
 
-  /// The outbox has it before the change that it tells of, which comes next: nothing is on disk whose message is not.
-  private func send(_ message: WebhookMessage, by webhooks: WebhookThread) {
+  /// Tells a realm's web server, where it has one. The outbox has the message before the change that it tells of, which comes next: nothing is
+  /// on disk whose message is not.
+  private func tell(
+    _ realm: Realm, _ endpoint: KeyPath<ServerConfiguration.Webhooks, ServerConfiguration.Webhooks.Endpoint?>,
+    _ make: (_ giveUpAfter: TimeDelta, _ wallMilliseconds: Int64) -> WebhookMessage
+  ) {
+    guard let told = told[realm], told.settings[keyPath: endpoint] != nil else { return }
+    let message = make(told.settings.giveUpAfter, WallClock.milliseconds())
     storage?.keep(message)
-    if !webhooks.send(message) { storage?.keep(.forget(message.id)) }
+    if !told.thread.send(message) { storage?.keep(.forget(message.id)) }
   }
 
   /// What they have done and have yet to do.

@@ -62,8 +62,8 @@ struct WebhookMessage: Sendable {
   var delivery: Delivery? {
     let bytes: [UInt8]?
     switch content {
-    case .push(let notice): bytes = try? JSONText.bytes(of: Told(notice, in: realm))
-    case .event(let event): bytes = try? JSONText.bytes(of: Told(event, in: realm))
+    case .push(let notice): bytes = try? JSONText.bytes(of: InRealm(notice, realm))
+    case .event(let event): bytes = try? JSONText.bytes(of: InRealm(event, realm))
     }
     return bytes.map { Delivery(id: id, lane: lane, part: part, body: $0, expiresAt: expiresAt) }
   }
@@ -74,21 +74,5 @@ struct WebhookMessage: Sendable {
     return StoredDelivery(
       id: id, endpoint: endpoint.rawValue, lane: lane, part: part.rawValue,
       body: String(decoding: delivery.body, as: UTF8.self), expiresAt: expiresAt, realm: realm)
-  }
-}
-
-/// What has happened, and in which realm.
-private struct Told<Content: Encodable>: Encodable {
-  private enum Key: CodingKey { case realm }
-
-  private let content: Content
-  private let realm: Realm
-
-  init(_ content: Content, in realm: Realm) { (self.content, self.realm) = (content, realm) }
-
-  func encode(to encoder: any Encoder) throws {
-    try content.encode(to: encoder)
-    var members = encoder.container(keyedBy: Key.self)
-    try members.encode(realm.name, forKey: .realm)
   }
 }
