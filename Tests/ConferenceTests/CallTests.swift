@@ -418,7 +418,7 @@ extension Scene {
     let call = try scene.start(a, ["b", "c"], .group).call
     _ = try scene.accept(b, call.callId)
     #expect(scene.code(b, .call(.hangup(CallHangupParams()))) == nil)
-    scene.apply(.mediaLoad(MediaLoad(isFull: true)))
+    scene.fillWorkers()
     let start = CallStartParams(to: ["a"], kind: .group, media: .audio)
     #expect(scene.code(b, .call(.start(start))) == .overloaded)
     #expect(scene.code(b, .call(.join(CallJoinParams(callId: call.callId)))) == .overloaded)
@@ -446,7 +446,7 @@ extension Scene {
     for case .call(let call) in scene.stores.flatMap(\.1) { state.calls.running = [call] }
 
     let next = Scene(rules, restored: state)
-    next.apply(.mediaLoad(MediaLoad(isFull: true)))
+    next.fillWorkers()
     let (a2, b2, c2) = (next.client("a"), next.client("b"), next.client("c"))
     let join = Request.call(.join(CallJoinParams(callId: id)))
     #expect(next.code(c2, join) == .overloaded, "he had left")

@@ -251,7 +251,7 @@ extension Client {
     let scene = Scene()
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
     _ = try scene.start(a, ["b", "c"], .group)
-    scene.apply(.mediaLoad(MediaLoad(fullRooms: [], isFull: true)))
+    scene.fillWorkers()
     #expect(scene.code(c, .call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio)))) == .overloaded)
     #expect(try scene.start(b, ["a"]).glare == true)
   }

@@ -39,7 +39,7 @@ import Testing
     #expect(scene.join(b) == .failure(ErrorObject(.overloaded)))
     #expect(throws: Never.self) { try scene.join(b, "elsewhere").get() }
     #expect(throws: Never.self) { try scene.join(a).get() }
-    scene.apply(.mediaLoad(MediaLoad(isFull: true)))
+    scene.fillWorkers()
     #expect(scene.join(c, "third") == .failure(ErrorObject(.overloaded)))
     #expect(scene.join(c, "elsewhere") == .failure(ErrorObject(.overloaded)))
     scene.apply(.mediaLoad(MediaLoad()))

@@ -129,6 +129,11 @@ final class Scene {
     Invariants.check(self)
   }
 
+  /// All workers are full: no room takes anybody more, and none begins.
+  func fillWorkers() {
+    apply(.mediaLoad(MediaLoad(fullRooms: Set(core.rooms.table.all.keys), takesRooms: false)))
+  }
+
   /// What an operator wants.
   func operate(_ action: OperatorAction) -> Result<OperatorAnswer, ErrorObject> {
     let (answer, effects) = core.operate(action, at: now)

@@ -55,8 +55,8 @@ import Testing
       return director.takeCommands().first?.worker
     }
     func tell(_ isOverloaded: Bool, _ worker: Int) -> MediaLoad? {
-      let load = WorkerLoad(percent: isOverloaded ? 90 : 10, isOverloaded: isOverloaded)
-      guard case .mediaLoad(let told) = director.apply(.load(worker: worker, load)) else { return nil }
+      let event = WorkerEvent.load(worker: worker, percent: isOverloaded ? 90 : 10)
+      guard case .mediaLoad(let told) = director.apply(event) else { return nil }
       return told
     }
     #expect((1...4).map { worker(of: $0, in: $0) } == [0, 1, 2, 0])
@@ -64,8 +64,8 @@ import Testing
     #expect(tell(true, 1) == nil, "it is said once")
     #expect((5...6).map { worker(of: $0, in: $0) } == [2, 0])
     #expect(worker(of: 7, in: 2) == 1, "a room stays where it is")
-    #expect(tell(true, 0)?.isFull == false && tell(true, 2)?.isFull == true)
-    for worker in 0..<3 { #expect(tell(false, worker)?.isFull == false) }
+    #expect(tell(true, 0)?.takesRooms == true && tell(true, 2)?.takesRooms == false)
+    for worker in 0..<3 { #expect(tell(false, worker)?.takesRooms == true) }
     #expect(director.placement.mediaLoad == MediaLoad())
   }
 

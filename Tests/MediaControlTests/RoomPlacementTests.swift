@@ -1,6 +1,6 @@
 // Which worker a room lives on, and who is taken: those who have come and do not send yet count with what they are expected to.
 
-import Media
+import Basics
 import RoostProtocol
 import Testing
 
@@ -48,7 +48,7 @@ import Testing
 
     /// So many seconds pass, in each of which the worker uses so much of a CPU.
     mutating func pass(_ seconds: Int = 3, percent: Double) {
-      for _ in 0..<seconds { placement.report(WorkerLoad(percent: percent), of: 0) }
+      for _ in 0..<seconds { placement.report(percent, of: 0) }
     }
 
     var expected: Double { placement.admission[0].expected }
@@ -69,7 +69,6 @@ import Testing
     for number in 10..<12 as Range<UInt64> { #expect(house.join(number) == 0) }
     house.leave(2)
     #expect(house.join(12) == 1)
-    #expect(House().expected == 0)
     for room in [2, 10, 11, 12] as [UInt64] { house.leave(room) }
     #expect(abs(house.expected) < 1e-9 && house.seats.isEmpty)
   }
@@ -78,7 +77,7 @@ import Testing
   @Test func aRoomIsForgottenWithItsLastSeat() {
     var house = House(workers: 2)
     for _ in 0..<2 { #expect(house.join(1) == 0) }
-    house.placement.report(WorkerLoad(percent: 90, isOverloaded: true), of: 0)
+    house.placement.report(90, of: 0)
     #expect(house.placement.mediaLoad == MediaLoad(fullRooms: [Key(1)]))
     house.leave(1)
     #expect(house.placement.mediaLoad == MediaLoad(fullRooms: [Key(1)]))
@@ -91,10 +90,33 @@ import Testing
   /// A worker is told which of the two it is about: one that recovers is not another that did.
   @Test func eachWorkerIsOverloadedForItself() {
     var house = House(workers: 2)
-    for worker in 0..<2 { house.placement.report(WorkerLoad(percent: 90, isOverloaded: true), of: worker) }
-    #expect(house.placement.mediaLoad.isFull && house.join(1) == nil)
-    house.placement.report(WorkerLoad(percent: 20), of: 1)
-    #expect(!house.placement.mediaLoad.isFull && house.join(1) == 1)
+    for worker in 0..<2 { house.placement.report(90, of: worker) }
+    #expect(!house.placement.mediaLoad.takesRooms && house.join(1) == nil)
+    house.placement.report(20, of: 1)
+    #expect(house.placement.mediaLoad.takesRooms && house.join(1) == 1)
+  }
+
+  /// What a worker uses of a CPU in a second, the limit, and whether it is full then. It is open again a second after that was little.
+  @Test(arguments: [
+    (50.0, 85, false), (80, 85, false), (85, 85, false), (90, 85, true), (100, 85, true), (6, 5, true), (4, 5, false),
+    (2, 1, true),
+    (1, 1, false), (100, 99, true), (100, 100, false),
+  ])
+  func aWorkerIsFullAboveItsLimit(_ percent: Double, _ limit: Int, _ isFull: Bool) {
+    var house = House(fullAbove: limit)
+    house.pass(1, percent: percent)
+    #expect((house.state == .full) == isFull)
+    house.pass(1, percent: 0)
+    #expect(house.state == .open)
+  }
+
+  /// Between 70 and 85 percent it stays as it was.
+  @Test func aFullWorkerTakesPeopleAgainWellBelowTheLimit() {
+    var house = House()
+    for (percent, state) in [(77.0, WorkerAdmission.State.noNewRooms), (90, .full), (77, .full), (50, .open)] {
+      house.pass(1, percent: percent)
+      #expect(house.state == state, "\(percent)")
+    }
   }
 
   /// Nine rooms of sixteen come within a second, before anybody sends. Six of them would fill the worker.
@@ -184,7 +206,7 @@ import Testing
   @Test func aRoomThatBeginsAnewElsewhereIsOpen() {
     var house = House(workers: 2)
     #expect(house.join(1) == 0)
-    house.placement.report(WorkerLoad(percent: 90, isOverloaded: true), of: 0)
+    house.placement.report(90, of: 0)
     #expect(house.placement.takeChange()?.fullRooms == [Key(1)])
     house.leave(1)
     #expect(house.join(1) == 1)
@@ -229,7 +251,7 @@ import Testing
   /// The sums of a worker are those of its rooms, whatever came and went: nothing is left when all have gone.
   @Test func nothingIsLeftOfThoseWhoHaveGone() {
     var house = House(fullAbove: 100)
-    var dice = SystemRandomNumberGenerator()
+    var dice = SplitMix64(seed: 7)
     for _ in 0..<3_000 {
       let room = UInt64.random(in: 1...8, using: &dice)
       switch Int.random(in: 0..<6, using: &dice) {

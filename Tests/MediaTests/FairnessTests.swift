@@ -13,9 +13,9 @@ struct FairnessTests {
     let call: Call
     let people: Int
     let peers: [VirtualPeer]
-    private var tracks: [ProducerKey] = []
+    private var tracks: [(key: ProducerKey, kind: MediaKind)] = []
     private var streams: [ConsumerKey] = []
-    private var before = (sent: 0, received: 0)
+    private var before: [MediaKind: (sent: Int, received: Int)] = [:]
 
     /// Of `people` the first `publishers` send sound and pictures of `packets` each; everybody is sent all, and `asks` for what
     /// does not come.
@@ -25,7 +25,7 @@ struct FairnessTests {
       for (index, peer) in peers.prefix(publishers).enumerated() {
         for kind in [MediaKind.video, .audio] {
           let track = call.publish(peer, kind, layers: [packets])
-          tracks.append(track)
+          tracks.append((track, kind))
           for (other, receiver) in peers.enumerated() where other != index {
             streams.append(call.subscribe(receiver, to: track))
           }
@@ -36,17 +36,30 @@ struct FairnessTests {
       }
     }
 
-    private var totals: (sent: Int, received: Int) {
-      let sent = tracks.flatMap { call.layers($0) }.reduce(0) { $0 + Int($1.packets) }
-      return (sent * (people - 1), streams.compactMap { call.stream($0) }.reduce(0) { $0 + $1.packets.count })
+    private func totals(of kind: MediaKind) -> (sent: Int, received: Int) {
+      let sent = tracks.filter { $0.kind == kind }.flatMap { call.layers($0.key) }.reduce(0) { $0 + Int($1.packets) }
+      let received = streams.compactMap { call.stream($0) }.filter { $0.kind == kind }.reduce(0) {
+        $0 + $1.packets.count
+      }
+      return (sent * (people - 1), received)
     }
 
-    func beginCounting() { before = totals }
+    func beginCounting() { before = [.audio: totals(of: .audio), .video: totals(of: .video)] }
 
-    /// What arrived of what was sent to somebody since counting began.
-    var share: Double { Double(totals.received - before.received) / Double(totals.sent - before.sent) }
+    /// What arrived of what was sent to somebody since counting began, of one kind or of both.
+    func share(of kind: MediaKind? = nil) -> Double {
+      let kinds = kind.map { [$0] } ?? [.audio, .video]
+      let found = kinds.map { kind in
+        let (now, then) = (totals(of: kind), before[kind] ?? (0, 0))
+        return (sent: now.sent - then.sent, received: now.received - then.received)
+      }
+      return Double(found.reduce(0) { $0 + $1.received }) / Double(max(found.reduce(0) { $0 + $1.sent }, 1))
+    }
 
-    func silence() { for track in tracks { call.track(track) { $0.isSending = false } } }
+    /// Of both kinds.
+    var share: Double { share() }
+
+    func silence() { for track in tracks { call.track(track.key) { $0.isSending = false } } }
   }
 
   /// Twelve people who get three to four times what the worker can send; two talk beside them.
@@ -132,6 +145,15 @@ struct FairnessTests {
     talk.silence()
     call.machine = nil
     #expect(call.worker.counters.drops[.roomOverShare] == 0)
+  }
+
+  /// A room beyond its share loses pictures before it loses sound. Where the limit counted all kinds together, both would lose alike.
+  @Test func soundIsRefusedLast() throws {
+    let (call, crowd, _) = try overloaded(tells: true)
+    crowd.beginCounting()
+    call.run(.seconds(3))
+    let (sound, pictures) = (crowd.share(of: .audio), crowd.share(of: .video))
+    #expect(sound > 0.9 && pictures < 0.6, "\(sound) \(pictures)")
   }
 
   /// What the test above is about: the kernel's queue alone lets both lose.

@@ -1,4 +1,4 @@
-// When a worker counts as overloaded, in virtual time.
+// How busy a worker is, in virtual time.
 
 import Basics
 import Testing
@@ -6,27 +6,27 @@ import Testing
 @testable import Media
 
 struct LoadMeterTests {
-  /// Turns of ten milliseconds each, of which `busy` are spent in the turn and on the CPU; returns the changes.
+  /// Turns of ten milliseconds each, of which `busy` are spent in the turn and on the CPU; returns what was measured, second by second.
   private func run(
     _ meter: inout LoadMeter, busy: TimeDelta, cpu: inout TimeDelta, from start: Instant, seconds: Int
-  ) -> [Bool] {
-    var changes: [Bool] = []
+  ) -> [Double] {
+    var measured: [Double] = []
     for turn in 0..<(100 * seconds) {
       let at = start + .milliseconds(10 * turn)
       cpu = cpu + busy
       guard meter.turn(due: at - .microseconds(70), from: at, to: at + busy) else { continue }
-      if meter.judge(cpu: cpu, at: at + busy) { changes.append(meter.counters.load.isOverloaded) }
+      meter.judge(cpu: cpu, at: at + busy)
+      measured.append(meter.counters.percent)
     }
-    return changes
+    return measured
   }
 
-  @Test(arguments: [(busy: 5_000, overloaded: false), (8_000, false), (9_000, true), (10_000, true)])
-  func aFullCoreIsOverload(_ busy: Int, _ overloaded: Bool) {
+  /// The first turn has nothing before it that could be measured.
+  @Test(arguments: [10, 5_000, 8_000, 9_000, 10_000]) func aSecondIsMeasured(_ busy: Int) {
     var meter = LoadMeter()
     var cpu = TimeDelta.zero
-    let changes = run(&meter, busy: .microseconds(busy), cpu: &cpu, from: .zero + .seconds(5), seconds: 3)
-    #expect(changes == (overloaded ? [true] : []))
-    #expect(meter.counters.load.isOverloaded == overloaded)
+    let measured = run(&meter, busy: .microseconds(busy), cpu: &cpu, from: .zero + .seconds(5), seconds: 3)
+    #expect(measured == [0] + Array(repeating: Double(busy) / 100, count: measured.count - 1) && measured.count == 3)
     #expect(meter.counters.longestTurn == .microseconds(busy) && meter.counters.lag == .microseconds(70))
     #expect(meter.counters.turns == 300 && meter.counters.busyNanoseconds == UInt64(300 * busy * 1_000))
   }
@@ -50,43 +50,21 @@ struct LoadMeterTests {
     #expect(meter.counters.phases == expected && meter.counters.sendCalls == 6)
   }
 
-  @Test func betweenTheBoundsItStaysAsItWas() {
-    var meter = LoadMeter()
-    var cpu = TimeDelta.zero
-    var changes = run(&meter, busy: .milliseconds(9), cpu: &cpu, from: .zero + .seconds(5), seconds: 2)
-    changes += run(&meter, busy: .microseconds(7_700), cpu: &cpu, from: .zero + .seconds(7), seconds: 3)
-    #expect(changes == [true] && meter.counters.load.isOverloaded)
-    changes += run(&meter, busy: .milliseconds(5), cpu: &cpu, from: .zero + .seconds(10), seconds: 3)
-    #expect(changes == [true, false])
-  }
-
-  /// Turns of 10 ms that take this long, and where the bound is, in percent.
-  @Test(arguments: [
-    (600, 5, true), (400, 5, false), (200, 1, true), (100, 1, false), (10_000, 99, true), (10_000, 100, false),
-  ])
-  func theBoundIsWhatOneSays(_ busy: Int, _ percent: Int, _ overloaded: Bool) {
-    var meter = LoadMeter(fullAbove: percent)
-    var cpu = TimeDelta.zero
-    let changes = run(&meter, busy: .microseconds(busy), cpu: &cpu, from: .zero + .seconds(5), seconds: 3)
-    #expect(changes == (overloaded ? [true] : []))
-    let calm = run(&meter, busy: .zero, cpu: &cpu, from: .zero + .seconds(8), seconds: 3)
-    #expect(calm == (overloaded ? [false] : []))
-  }
-
-  /// A turn that takes long because others have the CPU is no overload of ours.
+  /// A turn that takes long because others have the CPU is none of our time.
   @Test func whatOthersTakeDoesNotCount() {
     var meter = LoadMeter()
     for turn in 0..<300 {
       let at = Instant.zero + .milliseconds(10 * turn)
       guard meter.turn(due: at, from: at, to: at + .milliseconds(9)) else { continue }
-      let changed = meter.judge(cpu: .milliseconds(turn), at: at + .milliseconds(9))
-      #expect(!changed)
+      meter.judge(cpu: .milliseconds(turn), at: at + .milliseconds(9))
     }
+    #expect(meter.counters.percent == 10)
     #expect(meter.counters.longestTurn == .milliseconds(9))
   }
 
-  /// Everybody leaves an overloaded worker: nothing happens on it, and yet it must take newcomers again.
-  @Test func anOverloadedWorkerIsLookedAtThoughNothingHappens() {
+  /// Everybody leaves a busy worker: nothing happens on it, and yet it must be told that it can take newcomers again. One that does next to
+  /// nothing is left alone.
+  @Test func aBusyWorkerIsLookedAtThoughNothingHappens() {
     var meter = LoadMeter()
     var cpu = TimeDelta.zero
     #expect(meter.nextDeadline == .distantFuture)
@@ -96,9 +74,11 @@ struct LoadMeterTests {
       let wake = meter.nextDeadline
       #expect(wake < .zero + .seconds(9))
       let due = meter.turn(due: wake, from: wake, to: wake)
-      let changed = meter.judge(cpu: cpu, at: wake)
-      #expect(due && changed == isCalm)
+      meter.judge(cpu: cpu, at: wake)
+      #expect(due && (meter.counters.percent == 0) == isCalm)
     }
-    #expect(!meter.counters.load.isOverloaded && meter.nextDeadline == .distantFuture)
+    #expect(meter.nextDeadline == .distantFuture)
+    _ = run(&meter, busy: .microseconds(9), cpu: &cpu, from: .zero + .seconds(20), seconds: 3)
+    #expect(meter.nextDeadline == .distantFuture, "nine hundredths of a percent")
   }
 }

@@ -37,10 +37,9 @@ def load(program, folder, people, rooms, above, ramp=2):
 
 
 def show(name, run):
-    sound = run["latencyMs"]["audio"] if "audio" in run["latencyMs"] else run["latencyMs"]
     print(f"{name:34} {run['participants']:3} people  {run['packetsPerSecond']:8.0f} packets/s  "
           f"loss {run['lossRatio'] * 100:6.2f} %  {run['server']['cpuMicrosPerForwardedPacket']:6.2f} µs a packet  "
-          f"streams {run['streamsSeen']}/{run['streamsExpected']}  sound {json.dumps(sound)}", flush=True)
+          f"streams {run['streamsSeen']}/{run['streamsExpected']}  sound {json.dumps(run['latencyMs']['audio'])}", flush=True)
 
 
 def main():

@@ -59,7 +59,7 @@ public struct MediaDirector: Sendable {
   /// more than `fullAbove` percent of a CPU takes nobody.
   public init(
     workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions,
-    subscribeOptions: SubscribeOptions = SubscribeOptions(), fullAbove: Int = LoadMeter.fullAbove
+    subscribeOptions: SubscribeOptions = SubscribeOptions(), fullAbove: Int = 85
   ) {
     self.workers = workers
     self.fingerprint = fingerprint

@@ -3,7 +3,6 @@
 //   CPU time of the last second ÷ what its rooms sent ─▶ what a stream costs here ─┐
 //   those who have come and do not send yet, as many as usually do ────────────────┴─▶ percent of a CPU
 
-import Media
 import Members
 
 /// How heavy a track is: pictures are about three times as many packets as sound.
@@ -95,7 +94,7 @@ struct RoomForecast {
     let may = Double(new.may + reported.may)
     let share = (Double(sums.sending) + Self.doubt * usual) / (Double(sums.able) + Self.doubt)
     // No more than may send at once.
-    let free = publishers == .max ? may : Double(max(0, publishers - settled.sending)) * may / Double(able)
+    let free = Double(max(0, publishers - settled.sending)) * may / Double(able)
     return max(publishes, min(may * share, free))
   }
 }
@@ -126,8 +125,8 @@ public struct WorkerAdmission: Sendable {
 
 /// What a worker does, and is going to.
 struct WorkerForecast {
-  typealias Verdict = WorkerAdmission.State
-
+  /// The share of a CPU, in percent, above which a worker has no room for another stream's bursts, unless it is told otherwise.
+  static let fullAbove = 85
   /// What a stream of sound to one receiver costs before anything has been measured, in percent of a CPU: fifty packets of 2.8 µs.
   static let cost = 0.014
   /// How many streams that assumption is worth beside those that are measured.
@@ -138,21 +137,25 @@ struct WorkerForecast {
   static let roomShare = 0.9
   /// What is left each second of those who have gone.
   static let memory = 0.9
-  /// The limit has to be undercut by so much before anybody is taken again.
-  static let calm = 0.95
+  /// The limit has to be undercut by so much before anybody is taken again: by what is expected, and by what was measured (70 where the limit
+  /// is 85).
+  static let calm = 0.95, measuredCalm = 14.0 / 17
 
   private let limit: Double
-  private var load = WorkerLoad()
+  /// What it used of a CPU in the last second, in percent; whether that has been above the limit, and is not calm again.
+  private var used = 0.0, isOverloaded = false
   private var sums = Sums()
   /// Those who might have sent and left before they were settled: whoever comes and goes is not waited for in full each time.
   private var gone = (able: 0.0, sending: 0.0)
   var seats = 0
 
-  init(fullAbove: Int) { limit = fullAbove >= 100 ? .infinity : Double(fullAbove) }
+  /// One that is full above so many percent of a CPU, 1 to 100; at 100 it never is.
+  init(fullAbove: Int) { limit = fullAbove >= 100 ? .infinity : Double(max(fullAbove, 1)) }
 
   /// Notes what its last second was like. Those who left are forgotten by and by.
-  mutating func note(_ load: WorkerLoad) {
-    self.load = load
+  mutating func note(_ percent: Double) {
+    used = percent
+    if used > limit { isOverloaded = true } else if used < max(1, limit * Self.measuredCalm) { isOverloaded = false }
     gone = (gone.able * Self.memory, gone.sending * Self.memory)
   }
 
@@ -163,10 +166,10 @@ struct WorkerForecast {
   }
 
   /// Whether it is far from its limit.
-  var isQuiet: Bool { !load.isOverloaded && percent < limit / 2 }
+  var isQuiet: Bool { !isOverloaded && percent < limit / 2 }
 
-  func admission(_ verdict: Verdict) -> WorkerAdmission {
-    WorkerAdmission(state: verdict, used: load.percent, expected: percent)
+  func admission(_ state: WorkerAdmission.State) -> WorkerAdmission {
+    WorkerAdmission(state: state, used: used, expected: percent)
   }
 
   /// Changes one of its rooms.
@@ -187,13 +190,13 @@ struct WorkerForecast {
 
   /// The share of a CPU that it is going to need, in percent.
   var percent: Double {
-    let cost = (load.percent + Self.cost * Self.trust) / (sums.streams + Self.trust)
-    return load.percent + min(max(cost, Self.bounds.lowerBound), Self.bounds.upperBound)
+    let cost = (used + Self.cost * Self.trust) / (sums.streams + Self.trust)
+    return used + min(max(cost, Self.bounds.lowerBound), Self.bounds.upperBound)
       * (sums.expected - sums.streams)
   }
 
-  func verdict(after last: Verdict) -> Verdict {
-    if load.isOverloaded { return .full }
+  func state(after last: WorkerAdmission.State) -> WorkerAdmission.State {
+    if isOverloaded { return .full }
     let percent = percent
     if percent > (last == .full ? limit * Self.calm : limit) { return .full }
     let rooms = limit * Self.roomShare

@@ -2,9 +2,8 @@
 // come and do not send yet, so they count with what they are expected to (`RoomForecast.swift`).
 //
 //   place, publish, leave ─▶ what each room sends and is expected to ─┐
-//   a worker's CPU time, each second ─────────────────────────────────┴─▶ forecast ─▶ `MediaLoad`, where a verdict changes
+//   a worker's CPU time, each second ─────────────────────────────────┴─▶ forecast ─▶ `MediaLoad`, where a state changes
 
-import Media
 import Members
 
 /// The workers' share of rooms and seats.
@@ -20,14 +19,14 @@ struct RoomPlacement {
   private var workers: [WorkerForecast]
   /// By worker those who came since its last report, and those who came in the second before and did not send at its end.
   private var recent: [(new: [SeatID], reported: [SeatID])]
-  private var verdicts: [WorkerForecast.Verdict]
+  private var states: [WorkerAdmission.State]
   private var hasChanged = false
 
   /// No rooms, on so many workers, none of which takes anybody beyond `fullAbove` percent of a CPU; at 100 all do.
-  init(workers: Int, fullAbove: Int = LoadMeter.fullAbove) {
+  init(workers: Int, fullAbove: Int = WorkerForecast.fullAbove) {
     self.workers = Array(repeating: WorkerForecast(fullAbove: fullAbove), count: workers)
     recent = Array(repeating: ([], []), count: workers)
-    verdicts = Array(repeating: .open, count: workers)
+    states = Array(repeating: .open, count: workers)
   }
 
   /// A room lives on one worker: its first seat goes where the fewest seats are, on a worker that takes new rooms.
@@ -36,7 +35,7 @@ struct RoomPlacement {
     if rooms[room] == nil {
       rooms[room] = (worker, RoomForecast())
       // It may be on a full worker where all are full, as the room of a call that was let in before.
-      if verdicts[worker] == .full { hasChanged = true }
+      if states[worker] == .full { hasChanged = true }
     }
     seats[id] = Place(room: room, seat: seat)
     recent[worker].new.append(id)
@@ -46,8 +45,8 @@ struct RoomPlacement {
   }
 
   private var emptiest: Int {
-    let open = workers.indices.filter { verdicts[$0] == .open }
-    let able = open.isEmpty ? workers.indices.filter { verdicts[$0] != .full } : open
+    let open = workers.indices.filter { states[$0] == .open }
+    let able = open.isEmpty ? workers.indices.filter { states[$0] != .full } : open
     let those = able.isEmpty ? Array(workers.indices) : able
     return those.min { workers[$0].seats < workers[$1].seats } ?? 0
   }
@@ -61,7 +60,7 @@ struct RoomPlacement {
     guard rooms[place.room]?.forecast.seats == 0 else { return }
     rooms[place.room] = nil
     // It may begin anew elsewhere, where there is room.
-    if verdicts[worker] == .full { hasChanged = true }
+    if states[worker] == .full { hasChanged = true }
   }
 
   /// A seat publishes a track, or (`by` -1) no longer does.
@@ -76,10 +75,10 @@ struct RoomPlacement {
     }
   }
 
-  /// Notes what a worker's last second was like. Who sends is in it from then on; who does not yet gets another second.
-  mutating func report(_ load: WorkerLoad, of worker: Int) {
+  /// Notes what a worker used of a CPU in its last second. Who sends is in it from then on; who does not yet gets another second.
+  mutating func report(_ percent: Double, of worker: Int) {
     guard workers.indices.contains(worker) else { return }
-    workers[worker].note(load)
+    workers[worker].note(percent)
     let (reported, new) = (recent[worker].reported, recent[worker].new)
     recent[worker] = ([], [])
     for id in reported { grow(id, to: .settled) }
@@ -110,14 +109,14 @@ struct RoomPlacement {
   /// Doors close at once. They open with a report, so that those who come and go at the edge do not have them open and close each time; or
   /// where so many have gone that there may be none.
   private mutating func judge(_ worker: Int, isReport: Bool = false) {
-    let verdict = workers[worker].verdict(after: verdicts[worker])
-    guard verdict != verdicts[worker] else { return }
-    if verdict < verdicts[worker], !isReport, !workers[worker].isQuiet { return }
-    (verdicts[worker], hasChanged) = (verdict, true)
+    let state = workers[worker].state(after: states[worker])
+    guard state != states[worker] else { return }
+    if state < states[worker], !isReport, !workers[worker].isQuiet { return }
+    (states[worker], hasChanged) = (state, true)
   }
 
-  /// Where newcomers cannot be taken, if that has changed since it was asked last: the rooms on full workers, everywhere when all are full,
-  /// and new rooms somewhat before that.
+  /// Where newcomers cannot be taken, if that has changed since it was asked last: the rooms on full workers, and new rooms somewhat before
+  /// the last worker is full.
   mutating func takeChange() -> MediaLoad? {
     guard hasChanged else { return nil }
     hasChanged = false
@@ -127,10 +126,10 @@ struct RoomPlacement {
   /// The same now.
   var mediaLoad: MediaLoad {
     MediaLoad(
-      fullRooms: Set(rooms.lazy.filter { verdicts[$0.value.worker] == .full }.map(\.key)),
-      isFull: verdicts.allSatisfy { $0 == .full }, takesRooms: verdicts.contains(.open))
+      fullRooms: Set(rooms.lazy.filter { states[$0.value.worker] == .full }.map(\.key)),
+      takesRooms: states.contains(.open))
   }
 
   /// Who is taken on each worker.
-  var admission: [WorkerAdmission] { workers.indices.map { workers[$0].admission(verdicts[$0]) } }
+  var admission: [WorkerAdmission] { workers.indices.map { workers[$0].admission(states[$0]) } }
 }

@@ -29,7 +29,7 @@ extension MediaDirector {
     case .consumerMisses(let key, let producer, let missing):
       .subscription(SubscriptionID(key.value), .missing(TrackID(producer.value), missing?.step))
     case .producerLayers(let key, let layers, let encodings): active(TrackID(key.value), layers, encodings)
-    case .load(let worker, let load): report(load, of: worker)
+    case .load(let worker, let percent): report(percent, of: worker)
     case .activeSpeakers(let room, let speakers):
       // Each participant once: who has several tracks is told by the loudest.
       .activeSpeakers(
@@ -58,8 +58,8 @@ extension MediaDirector {
     return .trackLayers(track, layers)
   }
 
-  private mutating func report(_ load: WorkerLoad, of worker: Int) -> Command? {
-    placement.report(load, of: worker)
+  private mutating func report(_ percent: Double, of worker: Int) -> Command? {
+    placement.report(percent, of: worker)
     return placement.takeChange().map { .mediaLoad($0) }
   }
 }

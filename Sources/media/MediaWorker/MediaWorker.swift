@@ -125,7 +125,7 @@ struct WorkerLoop: ~Copyable {
   ) {
     var random = SystemRandomNumberGenerator()
     state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
-    meter = LoadMeter(fullAbove: settings.fullAbove)
+    meter = LoadMeter()
     arrivals = ArrivalClock(at: MonotonicClock.now())
     waits = handover.waits
     sockets = handover.sockets
@@ -173,7 +173,7 @@ struct WorkerLoop: ~Copyable {
     }
     if meter.turn(due: expected, from: now, to: end) {
       meter.judge(cpu: Self.cpuTime(), at: end)
-      deliver([.load(worker: index, meter.counters.load)])
+      deliver([.load(worker: index, percent: meter.counters.percent)])
     }
   }
 

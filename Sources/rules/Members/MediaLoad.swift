@@ -1,26 +1,22 @@
-// What the core is told of how busy the media workers are.
+// What the core is told of how busy the media workers are, and what it tells them of who comes.
+
+import RoostProtocol
 
 /// Which rooms have no room for newcomers although seats are free.
 public struct MediaLoad: Hashable, Sendable {
-  /// Rooms whose media cannot take another participant now.
+  /// Rooms with somebody in them whose media cannot take another participant now.
   public var fullRooms: Set<RoomKey>
-  /// Whether no room can, new ones included.
-  public var isFull: Bool
   /// Whether there is room for a room that nobody is in yet. It ends first, so that people who are in rooms can still be joined.
   public var takesRooms: Bool
 
   /// Room for everybody unless said otherwise.
-  public init(fullRooms: Set<RoomKey> = [], isFull: Bool = false, takesRooms: Bool = true) {
+  public init(fullRooms: Set<RoomKey> = [], takesRooms: Bool = true) {
     self.fullRooms = fullRooms
-    self.isFull = isFull
     self.takesRooms = takesRooms
   }
 
   /// Whether somebody may sit down in `room`; nil stands for a room that nobody is in yet.
-  package func admits(to room: RoomKey?) -> Bool {
-    guard let room else { return takesRooms && !isFull }
-    return !isFull && !fullRooms.contains(room)
-  }
+  package func admits(to room: RoomKey?) -> Bool { room.map { !fullRooms.contains($0) } ?? takesRooms }
 }
 
 /// What somebody who sits down may send, so that the media side leaves room for it.
@@ -29,6 +25,9 @@ public struct SendingRights: Hashable, Sendable {
   public var sound: Bool, pictures: Bool
   /// How many of their room may send at once; `Int.max` for all.
   public var publishers: Int
+
+  /// How many are expected to send at once in a room, however large, that is not said to have speakers and listeners: as many as in a call.
+  public static func senders(_ media: MediaClass) -> Int { media == .video ? 16 : 32 }
 
   /// Nothing, unless said otherwise.
   public init(sound: Bool = false, pictures: Bool = false, publishers: Int = .max) {

@@ -29,7 +29,7 @@ extension Rooms {
 
   /// Whether media can take one more into the room of a call; nil stands for one that is yet to begin.
   package func admits(toCall call: String?) -> Bool {
-    load.admits(to: call.flatMap { table[named: CallRoom.name($0)] })
+    load.admits(to: call.flatMap { table[named: CallRoom.name($0)] }, in: table)
   }
 
   /// Whether somebody may open one room more.

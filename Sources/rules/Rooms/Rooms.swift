@@ -25,7 +25,7 @@ package struct Rooms: Sendable {
   var load = MediaLoad()
   var isDraining = false
   /// What other realms have of what there is for all.
-  var others = OtherRealms()
+  var others = RealmShare()
 
   /// Nobody is in any of the rooms that are configured.
   package init(_ rules: ConferenceRules, _ step: inout Step) {

@@ -37,6 +37,8 @@ enum ConferenceInput: Sendable {
 struct ConferenceSnapshot: Sendable {
   /// In the order of their places, `default` first.
   var realms: [RealmSnapshot]
+  /// Who is taken on each worker.
+  var admission: [WorkerAdmission] = []
 }
 
 /// A realm's numbers.
@@ -144,7 +146,7 @@ struct ConferenceLoop: ~Copyable {
     outputs.housekeeping()
   }
 
-  private func timeout() -> Int64 {
+  private mutating func timeout() -> Int64 {
     let deadline = min(realms.nextDeadline ?? .distantFuture, nextHousekeeping)
     return max(0, (deadline - Now.read().instant).nanoseconds)
   }
@@ -161,7 +163,8 @@ struct ConferenceLoop: ~Copyable {
 
   private var snapshot: ConferenceSnapshot {
     ConferenceSnapshot(
-      realms: realms.gauges.map { RealmSnapshot(realm: $0.realm, gauges: $0.gauges, counts: counts[$0.realm] ?? [:]) })
+      realms: realms.gauges.map { RealmSnapshot(realm: $0.realm, gauges: $0.gauges, counts: counts[$0.realm] ?? [:]) },
+      admission: director.admission)
   }
 
   /// Sends the offers and commands that the inputs have led to: changes of one turn coalesce.
@@ -180,7 +183,10 @@ struct ConferenceLoop: ~Copyable {
     reply(answer)
   }
 
-  private mutating func apply(_ command: Command) { carryOut(realms.apply(command, at: now)) }
+  private mutating func apply(_ command: Command) {
+    carryOut(realms.apply(command, at: now))
+    if case .mediaLoad = command { logAdmission() }
+  }
 
   private mutating func carryOut(_ all: [RealmEffects]) {
     for some in all {
@@ -208,10 +214,7 @@ struct ConferenceLoop: ~Copyable {
         .warning, "subscription_refused", of: realms.subject(of: refusal.subscription) ?? LineSubject(network: nil)
       ) { ["subscription": "\(refusal.subscription)", "reason": "\(refusal.error.message)"] }
     }
-    for command in outcome.commands {
-      apply(command)
-      if case .mediaLoad = command { logAdmission() }
-    }
+    for command in outcome.commands { apply(command) }
   }
 
   /// Says which workers no longer take newcomers, or new rooms, and which do again.
@@ -260,8 +263,6 @@ struct ConferenceLoop: ~Copyable {
     // Which track a subscription shows is kept in the conference alone.
     var shown: TrackID?
     if case .consumerLayer(let consumer, _, _) = event { shown = realms.track(of: SubscriptionID(consumer.value)) }
-    guard let command = director.apply(event, shown: shown) else { return }
-    apply(command)
-    if case .mediaLoad = command { logAdmission() }
+    if let command = director.apply(event, shown: shown) { apply(command) }
   }
 }

@@ -214,7 +214,6 @@ public final class RoostServer: Sendable {
       options.settings.connectTimeout = configuration.calls.connectTimeout
       options.settings.srtpBackend = backend
       options.settings.sources = configuration.media.isForThisMachine ? bound : []
-      options.settings.fullAbove = configuration.media.fullAbove
       options.settings.videoBitsPerSecond = configuration.media.videoBitsPerSecond
       options.settings.checksPerSecond = configuration.media.mostChecksPerSecond
       options.settings.timeOrigin = timeOrigin

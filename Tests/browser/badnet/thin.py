@@ -5,7 +5,7 @@ import typing
 
 from bench import Outcome, Part, Stage, duration, percent
 from clients import Samples
-from lines import NetworkNotApplied
+from lines import Line, NetworkNotApplied
 from playwright.sync_api import Page
 from probes import Pings, Watch, p95
 
@@ -137,14 +137,8 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
     stage.hall.pin(ben, names[0])
     if not stage.hall.show(ben, names):
         raise NetworkNotApplied("the page shows six tiles in no size that was tried")
-    begun = stage.wait(15)
-    watch = Watch(line)
-    ended = stage.wait(stage.tools.seconds(60, 20))
-    watch.stop()
-    seen = stage.samples("Ben").between(begun, ended)
+    seen, begun, ended, _ = minute(stage, line, rate, after=15)
     sent = {name: stage.samples(name).between(begun, ended) for name in names}
-    stage.keep(queue=watch.found, moments=[begun, ended])
-    watch.applied(begun, ended, rate)
     sound = max(seen.concealed(f"{name} audio") for name in names[:2])
     speeds = [seen.frames_per_second(f"{name} video") for name in names[1:]]
     return Outcome([
@@ -167,13 +161,7 @@ def ten_tiles(stage: Stage, simulcast: bool) -> Outcome:
     ben = stage.viewer("Ben", stage.browser("Ben"))
     if not stage.hall.show(ben, names):
         raise NetworkNotApplied("the page shows ten tiles in no size that was tried")
-    begun = stage.wait(20)
-    watch = Watch(line)
-    ended = stage.wait(stage.tools.seconds(60, 20))
-    watch.stop()
-    seen = stage.samples("Ben").between(begun, ended)
-    stage.keep(queue=watch.found, moments=[begun, ended])
-    used = watch.applied(begun, ended, rate) / rate
+    seen, begun, ended, used = minute(stage, line, rate, after=20)
     sound = max(seen.concealed(f"{name} audio") for name in names)
     speeds = [seen.frames_per_second(f"{name} video") for name in names]
     made = [stage.samples(name).between(begun, ended).grown(least, "framesEncoded", "out") / (ended - begun) for name in names]
@@ -184,6 +172,16 @@ def ten_tiles(stage: Stage, simulcast: bool) -> Outcome:
         Part("pictures", f"{' '.join(f'{speed:.1f}' for speed in speeds)} of {min(made):.1f} fps", min(speeds) >= 2),
         Part("frozen in the mean", percent(frozen), True),
     ])
+
+
+def minute(stage: Stage, line: Line, rate: int, after: float) -> tuple[Samples, float, float, float]:
+    """What Ben sees within a minute on his line, once `after` seconds are over; when it began and ended, and the share of the line used."""
+    begun = stage.wait(after)
+    watch = Watch(line)
+    ended = stage.wait(stage.tools.seconds(60, 20))
+    watch.stop()
+    stage.keep(queue=watch.found, moments=[begun, ended])
+    return stage.samples("Ben").between(begun, ended), begun, ended, watch.applied(begun, ended, rate) / rate
 
 
 def pinned(seen: Samples, sent: dict[str, Samples], names: list[str], ever: Samples, rate: int) -> Part:

@@ -61,9 +61,9 @@ public struct AllocationView: Sendable {
   }
 
   /// What is sent now, as far as it is measured.
-  fileprivate var currentRate: Double {
-    guard let current, rates.indices.contains(current) else { return 0 }
-    return rates[current].bitsPerSecond
+  public var currentRate: BitRate {
+    guard let current, rates.indices.contains(current) else { return .zero }
+    return rates[current]
   }
 }
 
@@ -191,7 +191,7 @@ private struct Plan {
     self.views = views
     self.budget = budget
     self.held = held
-    sent = views.reduce(0) { $0 + $1.currentRate }
+    sent = views.reduce(0) { $0 + $1.currentRate.bitsPerSecond }
     self.pauses = pauses
     layers = Array(repeating: nil, count: views.count)
     order = views.indices.prefix(LayerAllocator.mostViews).sorted {
@@ -304,7 +304,7 @@ private struct Plan {
   }
 
   private func isBelow(_ layer: Int?, _ index: Int) -> Bool {
-    guard let current = views[index].current, views[index].currentRate > 0 else { return false }
+    guard let current = views[index].current, views[index].currentRate > .zero else { return false }
     return layer.map { $0 < min(current, views[index].most) } ?? true
   }
 

@@ -17,19 +17,16 @@ struct LineWishes {
   var audio = BitRate.zero
 
   /// What all of it takes as it is sent now.
-  var sent: BitRate {
-    views.reduce(audio) { sum, view in
-      guard let layer = view.current, view.rates.indices.contains(layer) else { return sum }
-      return sum + view.rates[layer]
-    }
-  }
+  var sent: BitRate { views.reduce(audio) { $0 + $1.currentRate } }
 }
 
 /// What is allotted to the videos of one end, in the order of the wishes: the step that each is sent at most; nil for none.
 struct LineAllotment {
   var steps: [Int?]
-  /// Whether the line has shown a limit.
+  /// Whether the line has shown a limit, or the worker has.
   var isLimited: Bool
+  /// What would be sent if everything fitted.
+  var demand: BitRate
 }
 
 extension Transport {
@@ -37,7 +34,8 @@ extension Transport {
   /// the worker can send each receiver; nil where it can send all.
   mutating func allot(_ wishes: LineWishes, below ceiling: BitRate?, at now: Instant) -> LineAllotment {
     let audio = wishes.audio * Double(1 + earlierPackets)
-    downlink?.estimator.setWish(LayerAllocator.wish(wishes.views, audio: audio), at: now)
+    let demand = LayerAllocator.wish(wishes.views, audio: audio)
+    downlink?.estimator.setWish(demand, at: now)
     let isLineUnlimited = downlink?.isUnlimited ?? true
     let isUnlimited = isLineUnlimited && ceiling == nil
     let least = wishes.views.reduce(audio) { sum, view in sum + (view.rates.first { $0 > .zero } ?? .zero) }
@@ -49,7 +47,7 @@ extension Transport {
       ? wishes.views.map { Optional($0.most) }
       : downlink?.allocator.allocate(wishes.views, target: target, audio: audio, at: now) ?? []
     downlink?.noteAllocation(at: now)
-    return LineAllotment(steps: steps, isLimited: !isUnlimited)
+    return LineAllotment(steps: steps, isLimited: !isUnlimited, demand: demand)
   }
 }
 

@@ -1,4 +1,4 @@
-// What each receiver may be sent at most while a worker cannot send all that is wished: pictures step down, as on a thin line, and sound
+// What each receiver may be sent at most while a worker cannot send all that is asked for: pictures step down, as on a thin line, and sound
 // stays whole. Who is sent most gives way first, so that two who talk notice nothing of a full hall.
 //
 //   a queue stands in the kernel, or the CPU is used up ─▶ a ceiling below what the best supplied receiver gets ─▶ layers (LayerAllocator)
@@ -21,8 +21,8 @@ struct PictureCeiling {
   static let usedUp = 0.94, left = 0.86
   /// The lowest ceiling in bits a second. What is below is sound, or pictures that cost next to nothing.
   static let lowest = 64_000.0
-  /// The lowest one as a share of what a receiver wishes for on average, or half of what the best supplied one does if that is less. Where
-  /// less does not help, the time does not go into sending.
+  /// The lowest one as a share of the average demand of a receiver, or of half of the largest one if that is less. Where less does not help,
+  /// the time does not go into sending.
   static let lowestShare = 0.25
   /// A ceiling that nobody has reached for so many intervals is lifted.
   static let patience = 8
@@ -31,8 +31,8 @@ struct PictureCeiling {
   private(set) var rate: BitRate?
   /// What the receiver that is sent most is sent, in bits a second; of this interval, and of those before, where it counts less and less.
   private var highest = (now: 0.0, before: 0.0)
-  /// What all wish for that were asked in this interval, and the most of them.
-  private var wishes = (sum: 0.0, count: 0, most: 0.0)
+  /// The demands that were looked at in this interval.
+  private var demands = (sum: 0.0, count: 0, most: 0.0)
   private var floor = lowest
   /// The last ceiling has not been in force for a whole interval: what stands in the kernel may be from before.
   private var isFresh = false
@@ -45,13 +45,13 @@ struct PictureCeiling {
   /// No ceiling; never one where it is not `on`, for control runs.
   init(isOn: Bool = true) { self.isOn = isOn }
 
-  /// Notes what one receiver is sent, and what it would be sent if the worker could.
-  mutating func note(sent: BitRate, wished: BitRate) {
+  /// Notes what one receiver is sent, and its demand: what it would be sent if everything fitted.
+  mutating func note(sent: BitRate, demand: BitRate) {
     highest.now = max(highest.now, sent.bitsPerSecond)
-    wishes.sum += wished.bitsPerSecond
-    wishes.count += 1
-    wishes.most = max(wishes.most, wished.bitsPerSecond)
-    if let rate, wished > rate { isReached = true }
+    demands.sum += demand.bitsPerSecond
+    demands.count += 1
+    demands.most = max(demands.most, demand.bitsPerSecond)
+    if let rate, demand > rate { isReached = true }
   }
 
   /// Notes what an interval of `RoomShares` was like: how long it was, how long the worker's thread ran in it, and whether datagrams stood
@@ -71,10 +71,10 @@ struct PictureCeiling {
   private mutating func judge(_ share: Double) {
     let sent = max(highest.now, highest.before)
     let now = min(rate?.bitsPerSecond ?? .infinity, sent)
-    if wishes.count > 0 {
-      let wished = min(wishes.sum / Double(wishes.count), wishes.most / 2)
-      floor = max(wished * Self.lowestShare, Self.lowest)
-      wishes = (0, 0, 0)
+    if demands.count > 0 {
+      let demand = min(demands.sum / Double(demands.count), demands.most / 2)
+      floor = max(demand * Self.lowestShare, Self.lowest)
+      demands = (0, 0, 0)
     }
     let hadQueue = hadQueue && !isFresh
     isFresh = false

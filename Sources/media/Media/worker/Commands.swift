@@ -199,8 +199,8 @@ public enum WorkerEvent: Sendable {
   case producerLayers(ProducerKey, active: [Int], encodings: [Int])
   /// How the connections of some rooms did in the last two seconds.
   case quality([TransportQuality])
-  /// What the last second of the worker of this number was like.
-  case load(worker: Int, WorkerLoad)
+  /// The share of a CPU that the worker of this number used in the last second.
+  case load(worker: Int, percent: Double)
   /// Who speaks in a room, loudest first, each publisher once.
   case activeSpeakers(RoomKey, [ActiveSpeakers.Speaker])
 }

@@ -1,4 +1,4 @@
-// How busy a worker's loop is, and when it is too busy for newcomers: admission ends before quality falls for those inside.
+// How busy a worker's loop is. Who is let in follows from it (`MediaControl/RoomForecast.swift`).
 //
 //   sleep ─▶ wake (late by: lag) ─▶ turn: receive, poll, flush (took: busy) ─▶ sleep
 
@@ -22,28 +22,11 @@ public struct LoopCounters: Sendable {
   public var longestTurn = TimeDelta.zero
   /// How late the loop woke for what was due, at worst in the last second.
   public var lag = TimeDelta.zero
-  /// How much of a CPU it took in the last second, and whether that is too much.
-  public var load = WorkerLoad()
+  /// The share of a CPU that its thread used in the last second, in percent.
+  public var percent = 0.0
 
   /// All zero.
   public init() {}
-}
-
-/// What a worker's last second was like.
-public struct WorkerLoad: Sendable, Equatable {
-  /// The share of a CPU that its thread used, in percent.
-  public var percent = 0.0
-  /// Whether it has been above the limit, and not yet calm again.
-  public var isOverloaded = false
-
-  /// A worker that does nothing.
-  public init() {}
-
-  /// A worker that used `percent` of a CPU.
-  public init(percent: Double, isOverloaded: Bool = false) {
-    self.percent = percent
-    self.isOverloaded = isOverloaded
-  }
 }
 
 /// Nanoseconds that a worker's loop spent on each part of its work.
@@ -59,21 +42,12 @@ public struct LoopPhases: Sendable, Equatable {
   public init() {}
 }
 
-/// Measures turns and decides about overload. Time comes in; nothing is read.
+/// Measures turns. Time comes in; nothing is read.
 public struct LoadMeter: Sendable {
   /// What is measured at a time. Shorter and a burst of joins looks like overload, longer and those inside feel it first.
   static let interval = TimeDelta.seconds(1)
-  /// The share of a CPU, in percent, above which a worker has no room for another stream's bursts, unless it is told otherwise.
-  public static let fullAbove = 85
-
   /// Percent of a CPU below which a worker does nothing that anybody has to know of: looking at it each second takes less.
   static let idle = 0.1
-
-  /// A worker that uses more of a CPU than this, in percent, is overloaded. CPU time counts, not the clock: that somebody else
-  /// keeps the machine busy for a moment is no reason to send people away.
-  private let overloadedAbove: Double
-  /// It takes newcomers again below this: 70 where the other is 85.
-  private let calmBelow: Double
 
   /// What there is to tell.
   public private(set) var counters = LoopCounters()
@@ -82,15 +56,12 @@ public struct LoadMeter: Sendable {
   private var longestTurn = TimeDelta.zero
   private var lag = TimeDelta.zero
 
-  /// Nothing measured. A worker is full that uses more than `percent` of a CPU, 1 to 100; at 100 it never is.
-  public init(fullAbove percent: Int = fullAbove) {
-    overloadedAbove = Double(min(max(percent, 1), 100))
-    calmBelow = max(1, overloadedAbove * 14 / 17)
-  }
+  /// Nothing measured.
+  public init() {}
 
   /// When a worker that was busy has to be looked at again though nothing may happen on it any more.
   public var nextDeadline: Instant {
-    guard counters.load.isOverloaded || counters.load.percent >= Self.idle, let since else { return .distantFuture }
+    guard counters.percent >= Self.idle, let since else { return .distantFuture }
     return since + Self.interval
   }
 
@@ -121,20 +92,13 @@ public struct LoadMeter: Sendable {
     return end - since >= Self.interval
   }
 
-  /// Looks at the last second, given the CPU time that the thread has used since it started. True when `isOverloaded` has
-  /// changed.
-  @discardableResult public mutating func judge(cpu total: TimeDelta, at now: Instant) -> Bool {
-    let was = counters.load.isOverloaded
+  /// Looks at the last second, given the CPU time that the thread has used since it started. That counts, and not the clock: that somebody
+  /// else keeps the machine busy for a moment is no reason to send people away.
+  public mutating func judge(cpu total: TimeDelta, at now: Instant) {
     if let since, now > since {
-      counters.load.percent = Double((total - cpu).nanoseconds) * 100 / Double((now - since).nanoseconds)
-      if counters.load.percent > overloadedAbove, overloadedAbove < 100 {
-        counters.load.isOverloaded = true
-      } else if counters.load.percent < calmBelow {
-        counters.load.isOverloaded = false
-      }
+      counters.percent = Double((total - cpu).nanoseconds) * 100 / Double((now - since).nanoseconds)
     }
     (counters.longestTurn, counters.lag) = (longestTurn, lag)
     (since, cpu, longestTurn, lag) = (now, total, .zero, .zero)
-    return counters.load.isOverloaded != was
   }
 }

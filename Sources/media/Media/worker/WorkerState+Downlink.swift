@@ -28,8 +28,9 @@ extension WorkerState {
     let ceiling = tracks.ceiling.rate
     let wishes = forwarder.wishes(
       of: ends.transports[id].routes.outgoing, isThinned: mayThin || ceiling != nil, &tracks, at: now)
-    tracks.ceiling.note(sent: wishes.sent, wished: LayerAllocator.wish(wishes.views, audio: wishes.audio))
-    return forwarder.take(ends.transports[id].allot(wishes, below: ceiling, at: now), for: wishes, &tracks, &turn)
+    let allotted = ends.transports[id].allot(wishes, below: ceiling, at: now)
+    tracks.ceiling.note(sent: wishes.sent, demand: allotted.demand)
+    return forwarder.take(allotted, for: wishes, &tracks, &turn)
   }
 
   /// How many earlier packets each packet of sound carries to a receiver, as its line loses and has room.

@@ -23,8 +23,6 @@ public struct WorkerState: ~Copyable {
     /// Time in which a transport should come up, counted from the peer's description or its first check; then it is told
     /// how far it got.
     public var connectTimeout: TimeDelta = .seconds(15)
-    /// The share of a CPU, in percent, above which the worker has no room for newcomers.
-    public var fullAbove = LoadMeter.fullAbove
     /// What a publisher may send for each of its tracks of video, in bits per second; more is dropped. nil: whatever it sends.
     public var videoBitsPerSecond: Int? = 5_000_000
     /// Authentic connectivity checks of a transport that are looked at in a second, on known paths and as many on new ones; nil: all.

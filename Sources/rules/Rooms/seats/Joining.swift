@@ -127,9 +127,7 @@ extension Rooms {
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
     if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
-    guard load.admits(to: room.flatMap { $0.occupied + $0.players > 0 ? key : nil }) else {
-      throw ErrorObject(.overloaded)
-    }
+    guard load.admits(to: key, in: table) else { throw ErrorObject(.overloaded) }
     try RoomQuotas.checkSeat(session, in: key, self)
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
@@ -223,5 +221,12 @@ extension Seat {
     guard params.takeover == true, isPlayer == session.isPlayer(in: room, table) else {
       throw ErrorObject(.alreadyJoined)
     }
+  }
+}
+
+extension MediaLoad {
+  /// Whether somebody may sit down in a room, in which perhaps nobody is; nil stands for one that is yet to be made.
+  func admits(to key: RoomKey?, in table: RoomTable) -> Bool {
+    admits(to: key.flatMap { table[$0]?.members.isEmpty == false ? $0 : nil })
   }
 }

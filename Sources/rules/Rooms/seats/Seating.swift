@@ -154,17 +154,14 @@ extension ConferenceRules {
 }
 
 extension SendingRights {
-  /// What a seat may come to send. A room that is not said to have speakers and listeners is expected to have as many who send as a call may.
+  /// What a seat may come to send.
   fileprivate init(of seat: Seat, _ media: MediaClass, _ table: RoomTable) {
     self.init()
     guard let room = table[seat.room] else { return }
-    publishers = room.rules.publishers ?? (media == .video ? Self.pictured : Self.heard)
+    publishers = room.rules.publishers ?? Self.senders(media)
     if seat.member.identity.onlyPlays { return }
     let rights = seat.member.rights(in: table.name(of: seat.room))
     sound = rights.contains(.publishAudio)
     pictures = media == .video && rights.contains(.publishVideo)
   }
-
-  /// Who send in calls with video, and in those with sound alone.
-  private static let pictured = RoomRules(kind: "").videoSeats, heard = RoomRules(kind: "").audioSeats
 }

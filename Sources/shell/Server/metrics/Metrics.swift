@@ -5,6 +5,7 @@ import Calls
 import DoorKit
 import Forwarding
 import Media
+import MediaControl
 import Members
 import RoostProtocol
 import WebSockets
@@ -20,7 +21,21 @@ extension MetricsCollector {
         all[place].samples += samples
       }
     }
-    return all
+    return all + metrics(conference.admission)
+  }
+
+  private static func metrics(_ admission: [WorkerAdmission]) -> [Metric] {
+    func each(_ value: (WorkerAdmission) -> Int) -> [Metric.Sample] {
+      admission.enumerated().map { .init(value($1), ["worker": String($0)]) }
+    }
+    return [
+      Metric(
+        "roost_worker_expected_percent", .gauge,
+        help: "The share of a CPU that the worker is expected to need when those who have just come send.",
+        each { Int(min(max(0, $0.expected), 1_000_000)) }),
+      Metric(
+        "roost_worker_overloaded", .gauge, help: "1 while newcomers are refused.", each { $0.state == .full ? 1 : 0 }),
+    ]
   }
 
   private static func metrics(_ own: RealmSnapshot) -> [Metric] {
@@ -168,8 +183,8 @@ extension MetricsCollector {
         "roost_worker_lag_microseconds", .gauge, help: "How late the loop woke for what was due, in the last second.",
         each { UInt64(max(0, $0.loop.lag.microseconds)) }),
       Metric(
-        "roost_worker_overloaded", .gauge, help: "1 while the last second was more than the worker may take.",
-        each { $0.loop.load.isOverloaded ? 1 : 0 }),
+        "roost_worker_used_percent", .gauge, help: "The share of a CPU that the worker used in the last second.",
+        each { UInt64(max(0, $0.loop.percent)) }),
       Metric(
         "roost_send_calls_total", .counter,
         help: "Sends: datagrams of one size to one receiver, handed to the kernel as one.", each { $0.sends }),
