@@ -2,8 +2,9 @@
 
     sublayers.py CODEC MODE…      as VP8 L1T3 L1T1
 
-For each mode it prints a line of JSON: {mode, codec, lines, rate, before, thin, frozen, whole, idle}. Bits a second before the fall, frames a
-second then and on the thin line, the longest time without a new frame from the fall on, and how long after the rise the picture was whole again (null: not).
+For each mode it prints a line of JSON: {mode, codec, lines, rate, before, thin, frozen, still, whole, idle}. Bits a second before the fall, frames a
+second then and on the thin line, the longest time without a new frame from the fall on, with what happened in it on both sides, and how long after
+the rise the picture was whole again (null: not).
 """
 
 import contextlib
@@ -92,20 +93,33 @@ def fall_and_rise(stage: Stage, mode: str) -> dict[str, typing.Any]:
     codec: typing.Any = stage.latest("Ben", PIA, "codec")
     lines = seen.between(begun, fell).series(PIA, "frameHeight")[-1][1]
     rate = 8 * seen.between(begun, fell).grown(PIA, "bytesReceived") / (fell - begun)
+    frozen, since = longest_still(seen.between(fell - 1, ended))
+    still = meanwhile(stage.samples("Pia"), seen, since, frozen)
+    if frozen > 1 and still["out framesEncoded"] < frozen * before / 3:
+        raise NetworkNotApplied(f"in {frozen:.1f} s without a new frame the publisher made few itself: {still}")
     return {"mode": mode, "codec": codec, "lines": lines, "rate": rate, "before": before,
-            "thin": seen.between(fell + 2, rose).frames_per_second(PIA), "frozen": longest_still(seen.between(fell - 1, ended)),
+            "thin": seen.between(fell + 2, rose).frames_per_second(PIA), "frozen": frozen,
+            "still": still | {"after": since - fell} if frozen else None,
             "whole": whole_after(seen.between(rose, ended), rose, before, lines)}
 
 
-def longest_still(seen: Samples) -> float:
-    """Seconds without a new frame, at most; looks are a quarter of a second apart."""
+def longest_still(seen: Samples) -> tuple[float, float]:
+    """Seconds without a new frame, at most, and since when; looks are a quarter of a second apart."""
     frames = seen.series(PIA, "framesDecoded")
-    longest, since = 0.0, frames[0][0]
+    longest, begun, since = 0.0, 0.0, frames[0][0]
     for (_, before), (at, now) in zip(frames, frames[1:]):
         if now > before:
             since = at
-        longest = max(longest, at - since)
-    return longest
+        if at - since > longest:
+            longest, begun = at - since, since
+    return longest, begun
+
+
+def meanwhile(made: Samples, seen: Samples, since: float, seconds: float) -> dict[str, float]:
+    """What both sides counted in so many seconds without a new frame: whose fault it is."""
+    (made, seen) = (made.between(since, since + seconds + 0.1), seen.between(since, since + seconds + 0.1))
+    return {f"out {key}": made.grown("video", key, "out") for key in ("framesEncoded", "packetsSent", "pliCount", "nackCount", "keyFramesEncoded")} | {
+        f"in {key}": seen.grown(PIA, key) for key in ("packetsReceived", "bytesReceived", "packetsLost", "nackCount", "pliCount", "framesDropped")}
 
 
 def whole_after(seen: Samples, rose: float, wanted: float, lines: int) -> float | None:
