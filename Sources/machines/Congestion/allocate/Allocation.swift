@@ -76,7 +76,7 @@ public struct LayerAllocator: Sendable {
   static let backOffMargin = 1.5
   /// What is sent already may exceed the target by this factor: measured rates vary by as much, and the pacer sends 1.1 × the target.
   static let tolerance = 1.05
-  /// Where not all views of one priority are sent, another one waits after this time. All allocators change at the same moments, so
+  /// Where not all views of one priority are sent, others wait after this time. All allocators change at the same moments, so
   /// that a publisher is asked for one keyframe in this time, for however many receivers.
   static let turn = TimeDelta.seconds(4)
   /// The first view is sent although only this share of its lowest layer fits. Lower: more pictures, and more that are broken.
@@ -98,6 +98,8 @@ public struct LayerAllocator: Sendable {
   private var steppedUpAt: Instant?
   /// The last answer paused a view.
   private var pauses = false
+  /// Whose turn it is.
+  private var turns = Turns()
   /// By view the layer above what was sent that the last answer gave. A layer is sent from its next keyframe on.
   private var climbs: [Int?] = []
   /// The last answer would have been a higher one without the back-off.
@@ -116,8 +118,8 @@ public struct LayerAllocator: Sendable {
   public mutating func allocate(_ views: [AllocationView], target: BitRate, audio: BitRate, at now: Instant) -> [Int?] {
     if let steppedUpAt, now - steppedUpAt >= Self.trial { succeed() }
     var plan = Plan(views, budget: (target - audio).bitsPerSecond, held: now < heldUntil, pauses: pauses)
-    let takesTurns = pauses && mechanisms.contains(.turns)
-    plan.grantLowest(turn: takesTurns ? Int(now.nanoseconds / Self.turn.nanoseconds) : 0)
+    if mechanisms.contains(.turns) { turns.pass(pauses, at: now) }
+    plan.grantLowest(from: turns.first)
     if views.contains(where: { $0.enough > 0 }) { plan.climb(toEnough: true) }
     plan.climb(toEnough: false)
     note(plan, at: now)
@@ -146,6 +148,7 @@ public struct LayerAllocator: Sendable {
     if plan.fell || plan.withdraws(climbs) { fall(at: now) } else if plan.rose { steppedUpAt = now }
     climbs = plan.climbs
     pauses = plan.pausesAny
+    turns.leftOut = plan.leftOut
     withholds = plan.withholds
   }
 
@@ -156,6 +159,23 @@ public struct LayerAllocator: Sendable {
     steppedUpAt = nil
     heldUntil = now + backOff
     backOff = min(backOff * 2, Self.longestBackOff)
+  }
+}
+
+/// Who goes first among views of one priority that are not all sent.
+private struct Turns {
+  private var number: Int64 = 0
+  /// The first of them in this turn.
+  private(set) var first: Int?
+  /// The first that was sent nothing, by the last answer. It goes first in the next turn, so that nobody waits twice in a row while others
+  /// do not wait at all.
+  var leftOut: Int?
+
+  /// Nobody goes first where nothing is paused.
+  mutating func pass(_ pauses: Bool, at now: Instant) {
+    let present = now.nanoseconds / LayerAllocator.turn.nanoseconds
+    if !pauses { first = nil } else if present != number { first = leftOut ?? first }
+    number = present
   }
 }
 
@@ -186,6 +206,8 @@ private struct Plan {
   private var replaces = false
   private(set) var layers: [Int?]
   private(set) var withholds = false
+  /// The first view for whose lowest layer there was no space.
+  private(set) var leftOut: Int?
 
   init(_ views: [AllocationView], budget: Double, held: Bool, pauses: Bool) {
     self.views = views
@@ -199,10 +221,10 @@ private struct Plan {
     }
   }
 
-  /// The lowest layer of each view, as far as that fits. With each `turn` another one of the same priority goes first.
-  mutating func grantLowest(turn: Int) {
+  /// The lowest layer of each view, as far as that fits. Of those with its priority `first` is looked at first, and those before it last.
+  mutating func grantLowest(from first: Int?) {
     var isFirst = true
-    for index in turn == 0 ? order : turned(by: turn) {
+    for index in turned(to: first) {
       guard let lowest = views[index].lowest else {
         layers[index] = views[index].unmeasured
         continue
@@ -212,22 +234,22 @@ private struct Plan {
       if fits(total + needed, views[index], lowest) {
         layers[index] = lowest
         total += rate
+      } else if leftOut == nil {
+        leftOut = index
       }
       isFirst = false
     }
   }
 
-  /// The order, in which those of one priority have moved on by so many places.
-  private func turned(by turn: Int) -> [Int] {
-    var result: [Int] = []
-    var rest = order[...]
-    while let first = rest.first {
-      let group = rest.prefix { views[$0].priority == views[first].priority }
-      let places = turn % group.count
-      result += group.dropFirst(places) + group.prefix(places)
-      rest = rest.dropFirst(group.count)
-    }
-    return result
+  private func turned(to first: Int?) -> [Int] {
+    guard let first, let place = order.firstIndex(of: first) else { return order }
+    let priority = views[first].priority
+    let start = order[..<place].firstIndex { views[$0].priority == priority } ?? place
+    let end = order[place...].firstIndex { views[$0].priority != priority } ?? order.endIndex
+    var result = Array(order[..<start])
+    result += order[place..<end]
+    result += order[start..<place]
+    return result + order[end...]
   }
 
   /// Steps up, priority by priority, until nothing more fits, or all have enough.
