@@ -18,7 +18,7 @@ import Testing
     #expect(scene.code(a, .room(.info(RoomParams(room: "new")))) == .roomNotFound)
     #expect(try scene.join(a, "new").get().kind == "group")
     #expect(scene.roomCount("new", asking: b) == 1)
-    #expect(scene.join(b, "other") == .failure(ErrorObject(.overloaded)))
+    #expect(scene.join(b, "other") == .failure(.full(of: "rooms", limit: 1)))
     #expect(throws: Never.self) { try scene.join(b, "demo").get() }
     scene.request(a, .room(.leave(RoomParams(room: "new"))))
     #expect(scene.code(a, .room(.info(RoomParams(room: "new")))) == .roomNotFound)
@@ -36,12 +36,12 @@ import Testing
     _ = try scene.join(a).get()
     let demo = try #require(scene.core.rooms.table.keys["demo"])
     scene.apply(.mediaLoad(MediaLoad(fullRooms: [demo])))
-    #expect(scene.join(b) == .failure(ErrorObject(.overloaded)))
+    #expect(scene.join(b) == .failure(.mediaFull))
     #expect(throws: Never.self) { try scene.join(b, "elsewhere").get() }
     #expect(throws: Never.self) { try scene.join(a).get() }
     scene.fillWorkers()
-    #expect(scene.join(c, "third") == .failure(ErrorObject(.overloaded)))
-    #expect(scene.join(c, "elsewhere") == .failure(ErrorObject(.overloaded)))
+    #expect(scene.join(c, "third") == .failure(.mediaFull))
+    #expect(scene.join(c, "elsewhere") == .failure(.mediaFull))
     scene.apply(.mediaLoad(MediaLoad()))
     #expect(throws: Never.self) { try scene.join(c).get() }
     #expect(scene.roomCount("demo", asking: c) == 2)

@@ -19,6 +19,14 @@ public struct MediaLoad: Hashable, Sendable {
   package func admits(to room: RoomKey?) -> Bool { room.map { !fullRooms.contains($0) } ?? takesRooms }
 }
 
+extension ErrorObject {
+  /// Doors open again when a worker has reported, which it does each second.
+  private static let nextReport: Int64 = 1000
+
+  /// The workers have no room for somebody: `reason` `media`, with when it is worth trying again.
+  package static let mediaFull = ErrorObject(.overloaded) { ($0.reason, $0.retryAfterMs) = ("media", nextReport) }
+}
+
 /// What somebody who sits down may send, so that the media side leaves room for it.
 public struct SendingRights: Hashable, Sendable {
   /// Whether they may send sound, and pictures.

@@ -38,7 +38,7 @@ private enum Start: Plan {
       return
     }
     let tooOften = try tables.rungTooOften(callees, by: user, at: now)
-    guard tables.calls.count < tables.rules.maxCalls else { throw ErrorObject(.overloaded) }
+    guard tables.calls.count < tables.rules.maxCalls else { throw .full(of: "calls", limit: tables.rules.maxCalls) }
     self = .new(
       NewCall(
         params: params, id: id, user: user, device: device, callees: callees, tooOften: tooOften, policies: policies))

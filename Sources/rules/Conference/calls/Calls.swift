@@ -133,9 +133,8 @@ extension ConferenceCore {
       // Who calls back answers: their seat is held, in a room that is there.
       try RoomQuotas.checkSeat(session, inCall: met.description, rooms)
     } else if !isKnown {
-      guard rooms.admits(toCall: nil), calls.count + rooms.callsElsewhere < calls.rules.maxCalls else {
-        throw ErrorObject(.overloaded)
-      }
+      guard rooms.admits(toCall: nil) else { throw .mediaFull }
+      guard calls.count + rooms.callsElsewhere < calls.rules.maxCalls else { throw .full(of: "calls", limit: calls.rules.maxCalls) }
       if let quota = rules.quotas.calls, calls.count >= quota { throw .quota(.calls, quota) }
       try RoomQuotas.checkSeat(session, inCall: nil, rooms)
       try rooms.checkShare(of: session)
@@ -235,7 +234,7 @@ private enum CallEntry {
     if session.identity.cap != nil {
       try session.checkCap(core.calls.get(CallParams(callId: callId), from: device, at: now), adding: [])
     }
-    guard core.rooms.admits(toCall: callId) else { throw ErrorObject(.overloaded) }
+    guard core.rooms.admits(toCall: callId) else { throw .mediaFull }
   }
 }
 

@@ -127,11 +127,11 @@ extension Rooms {
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
     if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
-    guard load.admits(to: key, in: table) else { throw ErrorObject(.overloaded) }
+    guard load.admits(to: key, in: table) else { throw .mediaFull }
     try RoomQuotas.checkSeat(session, in: key, self)
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
-    if table.all.count - rules.rooms.count + others.rooms >= rules.maxRooms { throw ErrorObject(.overloaded) }
+    if table.all.count - rules.rooms.count + others.rooms >= rules.maxRooms { throw .full(of: "rooms", limit: rules.maxRooms) }
     try RoomQuotas.checkRoom(session, self)
   }
 

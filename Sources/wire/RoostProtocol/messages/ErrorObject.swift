@@ -17,6 +17,11 @@ public struct ErrorObject: Error, Hashable, Sendable {
     fill(&data)
   }
 
+  /// 5002: there are as many `rooms`, or `calls`, as the server may have.
+  public static func full(of what: String, limit: Int) -> ErrorObject {
+    ErrorObject(.overloaded) { ($0.reason, $0.limit) = (what, limit) }
+  }
+
   /// A refusal because a number is reached: `data {limit, count}`.
   public static func limit(_ code: ErrorCode, limit: Int, count: Int? = nil) -> ErrorObject {
     ErrorObject(code) {
