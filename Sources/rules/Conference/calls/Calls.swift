@@ -134,7 +134,8 @@ extension ConferenceCore {
       try RoomQuotas.checkSeat(session, inCall: met.description, rooms)
     } else if !isKnown {
       guard rooms.admits(toCall: nil) else { throw .mediaFull }
-      guard calls.count + rooms.callsElsewhere < calls.rules.maxCalls else { throw .full(of: "calls", limit: calls.rules.maxCalls) }
+      let most = calls.rules.maxCalls
+      guard calls.count + rooms.callsElsewhere < most else { throw .full(of: "calls", limit: most) }
       if let quota = rules.quotas.calls, calls.count >= quota { throw .quota(.calls, quota) }
       try RoomQuotas.checkSeat(session, inCall: nil, rooms)
       try rooms.checkShare(of: session)

@@ -131,7 +131,8 @@ extension Rooms {
     try RoomQuotas.checkSeat(session, in: key, self)
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
-    if table.all.count - rules.rooms.count + others.rooms >= rules.maxRooms { throw .full(of: "rooms", limit: rules.maxRooms) }
+    let unnamed = table.all.count - rules.rooms.count + others.rooms
+    if unnamed >= rules.maxRooms { throw .full(of: "rooms", limit: rules.maxRooms) }
     try RoomQuotas.checkRoom(session, self)
   }
 
