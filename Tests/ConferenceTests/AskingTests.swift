@@ -10,83 +10,18 @@ import Testing
 @testable import Rooms
 @testable import Sessions
 
-/// A conference that asks before some actions, with one who asks for them.
-private struct Asked {
-  let scene: Scene
-  let anna: Client
-
-  init(
-    _ kinds: Set<Question.Kind>, allowsUnanswered: Bool = false, _ change: (inout ConferenceRules) -> Void = { _ in }
-  ) {
-    var rules = ConferenceRules.test
-    (rules.questions.kinds, rules.questions.allowsUnanswered) = (kinds, allowsUnanswered)
-    change(&rules)
-    scene = Scene(rules)
-    anna = scene.client("A")
-  }
-
-  /// Asks for something. What is said to it meanwhile; nil: nothing.
-  @discardableResult
-  func send(_ request: Request, id: RequestID? = nil, from client: Client? = nil) -> RequestID {
-    let client = client ?? anna
-    let id = id ?? client.makeID()
-    client.requests[id] = request
-    scene.apply(.request(client.connection, id, request))
-    return id
-  }
-
-  /// A hello that wants the place of the session before it.
-  func send(_ client: Client, _ id: RequestID) {
-    let params = HelloParams(user: client.user, deviceId: client.device, takeover: true)
-    var identity = Identity(
-      user: client.user, device: client.device, displayName: client.user, rights: .all, isVerified: false)
-    scene.proof(&identity)
-    scene.apply(.hello(client.connection, id, params, identity))
-  }
-
-  /// Everybody is at home from now on.
-  static func move(_ scene: Scene) {
-    scene.proof = { $0.network = PeerNetwork(SocketAddress(host: "192.0.2.1", port: 1)) }
-  }
-
-  func answer(_ answer: QuestionAnswer, _ index: Int? = nil) {
-    let at = index ?? scene.questions.count - 1
-    scene.apply(.answered(scene.questions[at].ticket, answer))
-  }
-
-  func reply(_ id: RequestID, _ client: Client? = nil) -> Result<Reply, ErrorObject>? {
-    let replies = (client ?? anna).replies[id] ?? []
-    #expect(replies.count <= 1, "one reply at most")
-    return replies.last
-  }
-
-  func error(_ id: RequestID) -> ErrorObject? { if case .failure(let error)? = reply(id) { error } else { nil } }
-  func isDone(_ id: RequestID) -> Bool { if case .success? = reply(id) { true } else { false } }
-
-  var isQuiet: Bool { scene.core.asking.isEmpty && scene.core.storing.waiters.isEmpty }
-}
-
 @Suite struct AskingTests {
-  private static let join = Request.room(.join(RoomJoinParams(room: "demo")))
-  private static let leave = Request.room(.leave(RoomParams(room: "demo")))
-  private static let info = Request.room(.info(RoomParams(room: "demo")))
-  private static let offer = Request.peerConnection(
-    .offer(
-      PublishOfferParams(
-        pc: .publish, sdp: "offer", tracks: [AnnouncedTrack(mid: "0", kind: .audio, label: "l")])))
-  private static let call = Request.call(.start(CallStartParams(to: ["B"], kind: .oneToOne, media: .audio)))
-
   /// Somebody who is about to do it.
   private func asked(_ kind: Question.Kind, allowsUnanswered: Bool = false) throws -> (Asked, Request) {
     let here = Asked([kind], allowsUnanswered: allowsUnanswered)
     switch kind {
-    case .join: return (here, Self.join)
+    case .join: return (here, Asked.join)
     case .publish:
       _ = try here.scene.join(here.anna).get()
-      return (here, Self.offer)
+      return (here, Asked.offer)
     case .callStart:
       _ = here.scene.client("B")
-      return (here, Self.call)
+      return (here, Asked.call)
     case .hello, .callInvite, .callAccept: throw ErrorObject(.internalError)
     }
   }
@@ -158,7 +93,7 @@ private struct Asked {
   @Test(arguments: three)
   func silenceAllowsItWhereTheRuleSaysSo(_ kind: Question.Kind) throws {
     let (here, request) = try asked(kind, allowsUnanswered: true)
-    let (id, other) = (here.send(request), here.send(Self.info))
+    let (id, other) = (here.send(request), here.send(Asked.info))
     here.answer(.nothing)
     #expect(here.isDone(id) && isDone(kind, here) && here.reply(other) != nil && here.isQuiet)
   }
@@ -166,7 +101,7 @@ private struct Asked {
   @Test func nothingIsAskedUnlessSomebodySaysSo() throws {
     let here = Asked([])
     #expect(ConferenceRules().questions == QuestionRules() && QuestionRules().kinds.isEmpty)
-    for request in [Self.join, Self.offer, Self.call] { #expect(here.reply(here.send(request)) != nil) }
+    for request in [Asked.join, Asked.offer, Asked.call] { #expect(here.reply(here.send(request)) != nil) }
     #expect(here.scene.questions.isEmpty && here.isQuiet)
   }
 
@@ -176,8 +111,8 @@ private struct Asked {
     let here = Asked([.join, .publish, .callStart, .callInvite, .callAccept])
     here.scene.rights = [.subscribe]
     let guest = here.scene.client("G")
-    #expect(here.scene.code(guest, Self.join) == .forbidden && here.scene.code(guest, Self.offer) == .notJoined)
-    #expect(here.scene.code(guest, Self.call) == .forbidden)
+    #expect(here.scene.code(guest, Asked.join) == .forbidden && here.scene.code(guest, Asked.offer) == .notJoined)
+    #expect(here.scene.code(guest, Asked.call) == .forbidden)
     let accept = Request.call(.accept(CallAcceptParams(callId: "none")))
     #expect(here.scene.code(guest, accept) == .callNotFound)
     #expect(here.scene.questions.isEmpty)
@@ -216,7 +151,7 @@ private struct Asked {
   @Test func allChecksAreMadeOnWhatIsTrueThen() throws {
     let here = Asked([.join])
     let others = ["B", "C", "D"].map { here.scene.client($0) }
-    let ids = ([here.anna] + others).map { here.send(Self.join, from: $0) }
+    let ids = ([here.anna] + others).map { here.send(Asked.join, from: $0) }
     #expect(here.scene.questions.count == 4 && here.scene.core.rooms.table.seats.isEmpty, "who waits holds no seat")
     for index in 1...3 { here.answer(.yes, index) }
     here.answer(.yes, 0)
@@ -228,7 +163,7 @@ private struct Asked {
     let here = Asked([.callStart])
     here.scene.isVerified = true
     let ben = here.scene.client("B")
-    let id = here.send(Self.call, from: ben)
+    let id = here.send(Asked.call, from: ben)
     _ = here.scene.operate(.narrow(user: "B", to: [.join], room: nil))
     here.answer(.yes)
     guard case .failure(let error)? = here.reply(id, ben) else { return #expect(Bool(false), "a refusal") }
@@ -240,21 +175,21 @@ private struct Asked {
       ($0.userRequestsPerSecond, $0.userRequestBurst) = (0.001, 22)
       ($0.offersPerSecond, $0.offerBurst) = (0.001, 1)
     }
-    let id = here.send(Self.join)
+    let id = here.send(Asked.join)
     here.answer(.yes)
     #expect(here.isDone(id))
-    let offer = here.send(Self.offer)
+    let offer = here.send(Asked.offer)
     #expect(here.scene.questions.count == 2)
     here.answer(.yes)
     #expect(here.isDone(offer), "10 of 22, 10 of 12, and the one offer")
-    #expect(here.error(here.send(Self.join))?.code == .rateLimited)
+    #expect(here.error(here.send(Asked.join))?.code == .rateLimited)
   }
 
   // MARK: - What waits behind
 
   @Test func aLeaveComesBehindItsJoinInOrder() throws {
     let here = Asked([.join])
-    let ids = [Self.join, Self.info, Self.leave, Self.join, Self.leave].map { here.send($0) }
+    let ids = [Asked.join, Asked.info, Asked.leave, Asked.join, Asked.leave].map { here.send($0) }
     #expect(ids.allSatisfy { here.reply($0) == nil } && here.scene.questions.count == 1)
     let elsewhere = here.send(.room(.info(RoomParams(room: "voice"))))
     let list = here.send(.room(.list()))
@@ -271,11 +206,11 @@ private struct Asked {
   /// What is said of a seat waits for the seat; an offer waits for no other's answer.
   @Test func anOfferComesBehindTheJoin() throws {
     let here = Asked([.join, .publish])
-    let (join, offer) = (here.send(Self.join), here.send(Self.offer))
+    let (join, offer) = (here.send(Asked.join), here.send(Asked.offer))
     #expect(here.reply(offer) == nil && here.scene.questions.count == 1)
     here.answer(.yes)
     #expect(here.isDone(join) && here.scene.questions.count == 2)
-    let leave = here.send(Self.leave)
+    let leave = here.send(Asked.leave)
     #expect(here.isDone(leave), "nobody stays for the sake of an offer")
     here.answer(.yes)
     #expect(here.error(offer)?.code == .notJoined && here.isQuiet)
@@ -283,10 +218,10 @@ private struct Asked {
 
   @Test func sixteenWaitAndNotOneMore() throws {
     let here = Asked([.join])
-    let join = here.send(Self.join)
-    let ids = (0..<Asking.most).map { _ in here.send(Self.info) }
+    let join = here.send(Asked.join)
+    let ids = (0..<Asking.most).map { _ in here.send(Asked.info) }
     #expect(Asking.most == 16 && ids.allSatisfy { here.reply($0) == nil })
-    let late = here.send(Self.info)
+    let late = here.send(Asked.info)
     #expect(here.error(late)?.code == .rateLimited && here.error(late)?.data.limit == 16)
     here.answer(.yes)
     #expect(here.isDone(join) && ids.allSatisfy { here.isDone($0) } && here.isQuiet)
@@ -298,14 +233,14 @@ private struct Asked {
     #expect(here.scene.questions.count == Asking.most)
     #expect(here.error(here.send(.room(.join(RoomJoinParams(room: "one more")))))?.code == .rateLimited)
     let ben = here.scene.client("B")
-    here.send(Self.join, from: ben)
+    here.send(Asked.join, from: ben)
     #expect(here.scene.questions.count == Asking.most + 1, "which is nobody else's matter")
   }
 
   @Test func theSameRequestTwiceIsOneQuestion() throws {
     let here = Asked([.join])
-    let id = here.send(Self.join)
-    here.send(Self.join, id: id)
+    let id = here.send(Asked.join)
+    here.send(Asked.join, id: id)
     #expect(here.scene.questions.count == 1)
     here.answer(.yes)
     #expect(here.isDone(id))
@@ -316,7 +251,7 @@ private struct Asked {
   @Test(arguments: [true, false])
   func whatWaitsGoesWithItsSession(saysGoodbye: Bool) throws {
     let here = Asked([.join, .callStart])
-    let ids = [Self.join, Self.leave, Self.call].map { here.send($0) }
+    let ids = [Asked.join, Asked.leave, Asked.call].map { here.send($0) }
     if saysGoodbye {
       #expect(here.isDone(here.send(.session(.bye))), "at once")
     } else {
@@ -332,7 +267,7 @@ private struct Asked {
   /// Who is not there takes no seat. They hear what became of it when they are back.
   @Test func whoIsBackHearsWhatBecameOfIt() throws {
     let here = Asked([.join])
-    let (id, info) = (here.send(Self.join), here.send(Self.info))
+    let (id, info) = (here.send(Asked.join), here.send(Asked.info))
     here.scene.cut(here.anna)
     here.answer(.yes)
     #expect(here.reply(id) == nil && here.scene.core.rooms.table.seats.isEmpty && !here.isQuiet)
@@ -343,7 +278,7 @@ private struct Asked {
 
   @Test func whatIsReadyGoesWithItsSession() throws {
     let here = Asked([.join])
-    let id = here.send(Self.join)
+    let id = here.send(Asked.join)
     here.scene.cut(here.anna)
     here.answer(.yes)
     here.scene.advance(.milliseconds(2_000))
@@ -353,7 +288,7 @@ private struct Asked {
   /// When patience is over for one, what is behind it goes on at that time.
   @Test func whatIsBehindGoesOnWhenNobodyAnswers() throws {
     let here = Asked([.join])
-    let ids = [Self.join, Self.info, Self.leave].map { here.send($0) }
+    let ids = [Asked.join, Asked.info, Asked.leave].map { here.send($0) }
     here.scene.advance(.seconds(5))
     #expect(here.error(ids[0])?.code == .overloaded && here.isDone(ids[1]) && here.isDone(ids[2]) && here.isQuiet)
   }
@@ -362,7 +297,7 @@ private struct Asked {
   @Test(arguments: [true, false])
   func theDiskAnswersNoQuestion(isOnDisk: Bool) throws {
     let here = Asked([.join])
-    let (id, info) = (here.send(Self.join), here.send(Self.info))
+    let (id, info) = (here.send(Asked.join), here.send(Asked.info))
     here.scene.apply(.stored(here.scene.questions[0].ticket, isOnDisk))
     #expect(here.reply(id) == nil && !here.isQuiet)
     here.answer(.yes)
@@ -470,14 +405,5 @@ private struct Asked {
     #expect(here.scene.questions.count == 1 && here.reply(close) == nil)
     here.answer(.yes)
     #expect(here.isDone(publish) && here.isDone(close) && here.scene.core.rooms.media.tracks.isEmpty)
-  }
-}
-
-extension ConferenceCore {
-  /// Asks about these from now on.
-  fileprivate mutating func ask(about kinds: Set<Question.Kind>) {
-    var rules = rules
-    rules.questions.kinds = kinds
-    storing = Storing(rules: rules)
   }
 }
