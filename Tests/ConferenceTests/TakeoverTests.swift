@@ -234,34 +234,90 @@ import Testing
     #expect(home.scene.core.seat(of: other.connection) != nil)
   }
 
-  @Test func soManyWaitUntilTheyAreBackAndNotOneMore() throws {
-    let home = try Home()
+  /// Anna's old client is cut, and another of hers wants its place: workers do not say yet what they know.
+  private func waitsForWorkers(_ home: Home) throws -> (client: Client, key: RequestKey) {
     home.scene.cut(home.anna)
     home.scene.advance(.seconds(6))
     let other = home.newcomer("new")
     home.scene.holdsAnswers = true
+    let id = send(.room(.join(RoomJoinParams(room: "demo", takeover: true))), other, home.scene)
     let session = try #require(home.scene.core.sessions.table[on: other.connection])
+    return (other, RequestKey(session: session, id: id))
+  }
+
+  @discardableResult
+  private func send(_ request: Request, _ client: Client, _ scene: Scene) -> RequestID {
+    let id = client.makeID()
+    client.requests[id] = request
+    scene.apply(.request(client.connection, id, request))
+    return id
+  }
+
+  private func isDone(_ id: RequestID, _ client: Client) -> Bool {
+    client.replies[id]?.last.map { $0.error == nil } ?? false
+  }
+
+  /// Who has left is out, whatever workers say of the seat that they wanted before.
+  @Test(arguments: [60, 1])
+  func aLeaveBehindAJoinThatWaitsForWorkersComesBehindIt(silence: Int) throws {
+    let home = try Home()
+    let (other, key) = try waitsForWorkers(home)
+    let leave = send(.room(.leave(RoomParams(room: "demo"))), other, home.scene)
+    let elsewhere = send(.room(.info(RoomParams(room: "voice"))), other, home.scene)
+    #expect(other.replies[leave] == nil && isDone(elsewhere, other), "others pass")
+    home.scene.apply(.silence(.request(key), .seconds(silence)))
+    #expect(isDone(key.id, other) == (silence == 60) && isDone(leave, other))
+    #expect(home.scene.core.seat(of: other.connection) == nil && home.scene.core.asking.isEmpty)
+    #expect(home.scene.core.rooms.table.seats.count == (silence == 60 ? 2 : 3))
+  }
+
+  /// The same where the application has said yes to the join before.
+  @Test func aLeaveBehindAJoinThatIsAllowedAndWaitsForWorkersComesBehindIt() throws {
+    let home = try Home()
+    home.scene.core.ask(about: [.join])
+    let (other, key) = try waitsForWorkers(home)
+    let leave = send(.room(.leave(RoomParams(room: "demo"))), other, home.scene)
+    home.scene.apply(.answered(home.scene.questions[0].ticket, .yes))
+    #expect(home.scene.silenceQuestions == 1 && other.replies[leave] == nil && other.replies[key.id] == nil)
+    home.scene.apply(.silence(.request(key), .seconds(60)))
+    #expect(isDone(key.id, other) && isDone(leave, other) && home.scene.questions.count == 1)
+    #expect(home.scene.core.seat(of: other.connection) == nil && home.scene.core.asking.isEmpty)
+  }
+
+  /// Where as much waits behind it as may, who leaves has taken the join back: the word of workers finds nobody.
+  @Test func whoLeavesTakesBackAJoinThatWaitsForWorkers() throws {
+    let home = try Home()
+    let (other, key) = try waitsForWorkers(home)
+    for _ in 0..<Asking.most { send(.room(.info(RoomParams(room: "demo"))), other, home.scene) }
+    let leave = send(.room(.leave(RoomParams(room: "demo"))), other, home.scene)
+    #expect(isDone(leave, other) && other.replies[key.id]?.last?.error?.code == .rateLimited)
+    home.scene.apply(.silence(.request(key), .seconds(60)))
+    #expect(home.scene.core.seat(of: other.connection) == nil && other.replies[key.id]?.count == 1)
+    #expect(home.scene.core.rooms.table.seats[home.seat] != nil && home.scene.core.asking.isEmpty)
+  }
+
+  @Test func soManyWaitUntilTheyAreBackAndNotOneMore() throws {
+    let home = try Home()
+    let (other, first) = try waitsForWorkers(home)
     let join = Request.room(.join(RoomJoinParams(room: "demo", takeover: true)))
-    let keys = (0...Asking.most).map { _ in
-      let id = other.makeID()
-      other.requests[id] = join
-      home.scene.apply(.request(other.connection, id, join))
-      return RequestKey(session: session, id: id)
-    }
+    let ids = (0..<Asking.most).map { _ in send(join, other, home.scene) }
+    #expect(home.scene.silenceQuestions == 1 && ids.allSatisfy { other.replies[$0] == nil })
+    let late = send(join, other, home.scene)
+    #expect(other.replies[late]?.last?.error?.code == .rateLimited)
+    // Again and again: workers are asked anew each time, and what is behind waits still.
     home.scene.cut(other)
-    for key in keys { home.scene.apply(.silence(.request(key), .seconds(60))) }
-    #expect(home.scene.silenceQuestions == Asking.most + 1)
-    #expect(home.scene.core.asking.readyCount(of: session) == Asking.most)
-    // Again and again: what was held is asked about anew, and is held again.
-    for _ in 0..<3 {
+    for count in 2...4 {
+      home.scene.apply(.silence(.request(first), .seconds(60)))
+      #expect(home.scene.core.asking.readyCount(of: first.session) == Asking.most + 1)
       _ = home.scene.resume(other)
+      #expect(home.scene.silenceQuestions == count && home.scene.core.asking.readyCount(of: first.session) == 0)
       home.scene.cut(other)
-      for key in keys { home.scene.apply(.silence(.request(key), .seconds(60))) }
-      #expect(home.scene.core.asking.readyCount(of: session) <= Asking.most)
     }
+    home.scene.apply(.silence(.request(first), .seconds(60)))
     home.scene.holdsAnswers = false
     _ = home.scene.resume(other)
     #expect(home.scene.core.asking.isEmpty && home.scene.core.seat(of: other.connection) != nil)
+    for id in [first.id] + ids { #expect(other.replies[id]?.count == 1 && isDone(id, other)) }
   }
 
   // MARK: - Hello

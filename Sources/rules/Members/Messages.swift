@@ -372,6 +372,8 @@ package enum ActionMessage: Sendable {
   indirect case known(Action)
   /// Its session has paid for it.
   indirect case charged(Action)
+  /// An action of a session is to wait until it is known for how long a seat's media are silent.
+  indirect case awaitSilence(Action, about: SeatID)
   /// It has waited for what is known now of somebody's media.
   indirect case heard(Action, MediaSilence)
   /// A session is connected again: what it has waited with may go on.

@@ -26,6 +26,7 @@ extension ConferenceCore {
     switch message {
     case .known(let action): charge(action, &step)
     case .charged(let action): askOrPerform(action, &step)
+    case .awaitSilence(let action, let seat): asking.hold(action, about: seat, &step)
     case .heard(let action, let silence): heard(action, silence, &step)
     case .back(let session): asking.release(.session(session))
     case .over(let session): for ticket in asking.forget(session) { _ = storing.tickets.settle(ticket) }
@@ -46,30 +47,26 @@ extension ConferenceCore {
     } catch {
       return step.refuse(action, error)
     }
-    if case .session(let key) = action.who, let rate = rate(of: action.wish, key.session) {
+    if case .session(let key) = action.who { chargeSession(action, key, &step) } else { askOrPerform(action, &step) }
+  }
+
+  /// Takes what it weighs from the rates of its session, which is the session's to say: then it comes back.
+  mutating func chargeSession(_ action: Action, _ key: RequestKey, _ step: inout Step) {
+    if let rate = SessionRate(action.wish, of: key.session, rooms) {
       step.send(.sessions(.charge(key, rate, then: action)))
     } else {
       askOrPerform(action, &step)
     }
   }
 
-  /// Nil: nothing. Who has no seat pays for no views, as they are refused.
-  private func rate(of wish: Action.Wish, _ session: SessionID) -> SessionRate? {
-    switch wish {
-    case .request(.peerConnection(.offer), _): .offer
-    case .request(.view(.show(let params)), _): .shows(params.views.count, "changing views")
-    case .stream(let request): (try? rooms.views(on: request.shown, of: session)).flatMap { request.rate(views: $0) }
-    case .request, .hello, .token, .operate: nil
-    }
-  }
-
   /// Workers have said how silent somebody's media are. Who is not connected takes no seat: workers are asked again when they are back.
   private mutating func heard(_ action: Action, _ silence: MediaSilence, _ step: inout Step) {
-    if case .session(let key) = action.who, !isConnected(key.session) {
-      guard asking.readyCount(of: key.session) < Asking.most else { return step.refuse(action, Asking.tooMany) }
-      return asking.makeReady([Asking.Ready(action: action, isAnswered: true)], of: .session(key.session))
-    }
-    perform(action, silence, &step)
+    guard case .session(let key) = action.who else { return perform(action, silence, &step) }
+    guard let behind = asking.endHold(of: key) else { return }
+    let isThere = sessions.isConnected(key.session)
+    if isThere, behind.isEmpty { return perform(action, silence, &step) }
+    let first = Asking.Ready(action, .heard(isThere ? silence : nil))
+    asking.makeReady([first] + behind.map { Asking.Ready($0) }, of: .session(key.session), isNext: true)
   }
 
   /// Performs it and replies, with all checks on what is true now. `silence`: what it has waited for.

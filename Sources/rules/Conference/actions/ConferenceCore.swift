@@ -129,7 +129,7 @@ public struct ConferenceCore: Sendable {
 
   private mutating func finish(_ step: consuming Step) -> [Effect] {
     deliver(&step)
-    for who in asking.takeReleased() where mayGoOn(who) { step.add(.goOn(who)) }
+    for who in asking.takeReleased() where who.isThere(self) { step.add(.goOn(who)) }
     numbers = step.numbers
     return step.end()
   }

@@ -16,8 +16,8 @@ extension ConferenceCore {
 
   /// Whose action waits for the application.
   func subject(of ticket: Ticket) -> LineSubject? {
-    guard case .action(let action, _)? = storing.waiters[ticket] else { return nil }
-    switch (action.who, action.wish) {
+    guard case .action(let asked)? = storing.waiters[ticket] else { return nil }
+    switch (asked.action.who, asked.action.wish) {
     case (.session(let key), _): return sessions.subject(of: key.session)
     case (.connection, .hello(_, let identity)): return LineSubject(identity)
     case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),

@@ -12,7 +12,7 @@ enum Waiter: Sendable {
   case history(UnreadHistory)
   case rings([PushNotice])
   /// An action that the application is asked about.
-  indirect case action(Action, Question.Kind)
+  indirect case action(AskedAction)
 }
 
 /// All that is out.

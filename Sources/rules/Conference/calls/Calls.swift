@@ -24,7 +24,7 @@ extension ConferenceCore {
         $0.reason = "resume_token"
       }
       if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
-        step.send(.sessions(.awaitSilence(Action(.call(request), key), about: seat)))
+        step.send(.actions(.awaitSilence(Action(.call(request), key), about: seat)))
         return nil
       }
       mayTake = true
@@ -251,5 +251,5 @@ extension CallEffect {
 }
 
 extension RequestKey {
-  fileprivate var device: DeviceID { session.device }
+  var device: DeviceID { session.device }
 }

@@ -161,7 +161,7 @@ extension Rooms {
         identity: session.identity, network: session.presence.reachedFrom, old: old.member, seat: old.id,
         silence: silence)
       if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
-        step.send(.sessions(.awaitSilence(Action(.room(.join(params)), key), about: seat)))
+        step.send(.actions(.awaitSilence(Action(.room(.join(params)), key), about: seat)))
         return nil
       }
     }

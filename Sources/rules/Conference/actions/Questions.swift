@@ -1,0 +1,217 @@
+// What the application is asked, and what comes of its answer.
+
+import Basics
+import Calls
+import Members
+import Rooms
+import RoostProtocol
+import Sessions
+
+extension Question.Kind {
+  /// Counts one that the application has refused, or nobody has answered, as any other of its kind.
+  fileprivate func count(refusal error: ErrorObject, _ step: inout Step) {
+    switch self {
+    case .hello: step.count(.sessionRefused(error.code))
+    case .join: step.count(.joinRefused(error.code))
+    case .publish: step.count(.publishRefused(error.code))
+    case .callStart, .callInvite, .callAccept: break
+    }
+  }
+}
+
+extension AskedAction {
+  /// Says no to one of a session.
+  fileprivate func refuse(_ key: RequestKey, _ error: ErrorObject, _ step: inout Step) {
+    kind.count(refusal: error, &step)
+    step.send(
+      .sessions(.noteRefusal(key, method: kind.rawValue, room: action.wish.request?.roomName, error)))
+    step.answer(key, .failure(error))
+  }
+
+  /// Says no to a hello.
+  fileprivate func refuse(
+    _ id: RequestID, on connection: ConnectionID, _ identity: Identity, _ error: ErrorObject, _ step: inout Step
+  ) {
+    kind.count(refusal: error, &step)
+    let fields = [("user", identity.user), ("code", error.code.name)]
+    step.send(.sessions(.refusalLine("hello_refused", fields.map { .init(name: $0.0, value: $0.1) }, identity)))
+    step.add(.reply(connection, id, .failure(error)))
+  }
+}
+
+extension Question {
+  /// What the application is to be asked first; nil for most.
+  fileprivate init?(about action: Action, _ core: ConferenceCore, at now: Now) {
+    let kinds = core.rules.questions.kinds
+    if kinds.isEmpty { return nil }
+    switch (action.who, action.wish) {
+    case (.session(let key), let wish):
+      guard let member = core.sessions.facts(of: key.session) else { return nil }
+      let asker = Asker(
+        user: member.user, device: core.sessions.device(of: key.session), in: core.sessions.place(of: key.session)?.room
+      )
+      guard let question = Question(wish, of: asker), kinds.contains(question.kind),
+        question.isOpen(to: member, core, at: now)
+      else { return nil }
+      self = question
+    case (.connection(let connection, _), .hello(let params, let identity)):
+      guard kinds.contains(.hello), core.sessions.mayBegin(identity, on: connection) else { return nil }
+      self.init(params, of: identity)
+    case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),
+      (.operator, _):
+      return nil
+    }
+  }
+
+  /// Whether rules let it come to the question. Where they do not, it is performed at once: they say no in their own words.
+  private func isOpen(to member: MemberFacts, _ core: ConferenceCore, at now: Now) -> Bool {
+    let (session, calls) = (member.session, core.calls)
+    do throws(ErrorObject) {
+      switch wish {
+      case .hello: return true
+      case .join(let params):
+        return try core.rooms.mightSeat(member, params, now)
+      case .publish(let tracks): return core.rooms.mayPublish(tracks, from: session, at: now.instant)
+      case .callStart(let params):
+        try member.checkCall()
+        try member.checkCap(calling: params.to)
+        // The same call said again is no other.
+        return !calls.isRunning(named: params.clientCallId, by: session.device)
+      case .callInvite: try member.checkInvite()
+      case .callAccept(let params):
+        let call = try calls.get(CallParams(callId: params.callId), from: session.device, at: now)
+        return call.state != .ended
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension SessionRate {
+  /// What a wish takes of the rates of its session; nil: nothing. Who has no seat pays for no views, as they are refused.
+  init?(_ wish: Action.Wish, of session: SessionID, _ rooms: Rooms) {
+    switch wish {
+    case .request(.peerConnection(.offer), _): self = .offer
+    case .request(.view(.show(let params)), _): self = .shows(params.views.count, "changing views")
+    case .stream(let request):
+      guard let views = try? rooms.views(on: request.shown, of: session), let rate = request.rate(views: views) else {
+        return nil
+      }
+      self = rate
+    case .request, .hello, .token, .operate: return nil
+    }
+  }
+}
+
+extension GoingOn {
+  /// Who is not connected takes no seat: what they have waited with goes on when they are back.
+  func isThere(_ core: ConferenceCore) -> Bool {
+    switch self {
+    case .session(let id): core.sessions.isConnected(id)
+    case .hello: true
+    }
+  }
+
+  /// The seat that they have.
+  fileprivate func seat(_ core: ConferenceCore) -> SeatID? {
+    if case .session(let id) = self { core.sessions.place(of: id)?.seat } else { nil }
+  }
+}
+
+extension ConferenceCore {
+  /// The application has said something about an action, or patience is over. It has held nothing meanwhile, and all checks are made on what
+  /// is true now; what waits behind it goes on in order.
+  mutating func answered(_ ticket: Ticket, _ answer: QuestionAnswer, _ step: inout Step) {
+    guard case .action(let asked)? = storing.waiters[ticket] else { return }
+    _ = storing.tickets.settle(ticket)
+    let action = asked.action
+    let behind = asking.end(ticket, of: action.who).map { Asking.Ready($0) }
+    let refusal = answer.refusal(rules.questions)
+    let first = refusal == nil ? [Asking.Ready(action, .allowed(asked))] : []
+    switch (action.who, action.wish) {
+    case (.session(let key), _):
+      if let refusal { asked.refuse(key, refusal, &step) }
+      asking.makeReady(first + behind, of: .session(key.session))
+    case (.connection(let connection, let id), .hello(_, let identity)):
+      if let refusal { asked.refuse(id, on: connection, identity, refusal, &step) }
+      asking.makeReady(first, of: .hello(connection))
+    case (.connection, .request), (.connection, .token), (.connection, .stream), (.connection, .operate),
+      (.operator, _):
+      break
+    }
+  }
+
+  /// What has waited goes on, one in a step: SDP negotiation and what workers are asked end a step, and may follow from each.
+  mutating func goOn(_ who: GoingOn, _ step: inout Step) {
+    guard who.isThere(self), let (next, before) = asking.popReady(of: who, on: who.seat(self)) else { return }
+    asking.release(who)
+    switch next.past {
+    case .heard(let silence): perform(next.action, silence, &step)
+    case .allowed(let asked): commit(asked, on: who.seat(self), &step)
+    case .behind(let aim): goOn(next.action, aim, on: who.seat(self), before: before, &step)
+    }
+  }
+
+  /// What has waited behind another is done on the seat that it was meant for. What waited for that seat takes now what it takes of the rates
+  /// of its session.
+  private mutating func goOn(
+    _ action: Action, _ aim: Aim, on seat: SeatID?, before: SeatID?, _ step: inout Step
+  ) {
+    guard case .session(let key) = action.who else { return }
+    if asking.enqueueAgain(action, aim, of: key.session) { return }
+    guard aim.allows(seat, before: before) else {
+      let isOfCall = if case .request(.call, _) = action.wish { true } else { false }
+      return step.refuse(action, ErrorObject(isOfCall ? .notInCall : .notJoined))
+    }
+    if case .seat = aim { chargeSession(action, key, &step) } else { askOrPerform(action, &step) }
+  }
+
+  /// One that the application has allowed. On another seat it is not what was asked; and what has become another question is asked anew.
+  private mutating func commit(_ asked: AskedAction, on seat: SeatID?, _ step: inout Step) {
+    let action = asked.action
+    guard case .session(let key) = action.who else { return perform(action, nil, &step) }
+    if let wanted = asked.seat, wanted != seat { return asked.refuse(key, ErrorObject(.notJoined), &step) }
+    guard let question = Question(about: action, self, at: step.now), !asked.covers(question) else {
+      return perform(action, nil, &step)
+    }
+    ask(question, about: action, as: asked.matter, &step)
+  }
+
+  /// Waits behind what is about the same, or for the application; else it is performed at once.
+  mutating func askOrPerform(_ action: Action, _ step: inout Step) {
+    if rules.questions.kinds.isEmpty, !asking.keepsOthersWaiting { return perform(action, nil, &step) }
+    let order = Order(action, self)
+    if case .session(let key) = action.who {
+      do throws(ErrorObject) {
+        switch try asking.enqueue(action, order, of: key.session) {
+        case .free: break
+        case .behind: return
+        case .instead(let others, let ticket):
+          if let ticket { _ = storing.tickets.settle(ticket) }
+          for other in others { step.refuse(other, Asking.tooMany) }
+        }
+      } catch {
+        return step.refuse(action, error)
+      }
+    }
+    guard let question = Question(about: action, self, at: step.now) else { return perform(action, nil, &step) }
+    ask(question, about: action, as: order.matter, &step)
+  }
+
+  /// Asks the application. As its matter it keeps others waiting meanwhile.
+  private mutating func ask(_ question: Question, about action: Action, as matter: Matter?, _ step: inout Step) {
+    do throws(ErrorObject) {
+      try asking.check(action)
+      var seat: SeatID?
+      if case .session(let key) = action.who { seat = sessions.place(of: key.session)?.seat }
+      let asked = AskedAction(action, question, on: seat, as: matter)
+      let ticket = storing.tickets.make(for: .action(asked), rules.questions.patience, &step)
+      asking.add(ticket, asked)
+      step.add(.ask(ticket, question))
+    } catch {
+      step.refuse(action, error)
+    }
+  }
+}
