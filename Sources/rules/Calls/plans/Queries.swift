@@ -76,6 +76,13 @@ extension Switchboard {
     return membership.member.device != device && (!membership.isElsewhere || params.takeover == true)
   }
 
+  /// Whether accepting or joining might bring a device into a call: it rings for its user, or they would join. Who is in it on this device
+  /// is not brought there.
+  public func mightEnter(_ params: CallAcceptParams, _ device: DeviceID, at now: Now) -> Bool {
+    guard let membership = try? tables.membership(params.callId, device, at: now) else { return false }
+    return membership.member.isRinging || wouldJoin(params, device, at: now)
+  }
+
   /// Whether a call runs that a device's user has given this name.
   public func isRunning(named clientCallId: String?, by device: DeviceID) -> Bool {
     guard let user = tables.devices[device]?.user, let clientCallId else { return false }

@@ -39,6 +39,37 @@ extension AskedAction {
   }
 }
 
+extension Action.Wish {
+  /// As the switchboard takes it: a join of a call, and a start that meets one, are answers.
+  fileprivate func asAnswer(_ calls: Switchboard, from device: DeviceID) -> Action.Wish {
+    switch self {
+    case .request(.call(.join(let join)), let network):
+      .request(.call(.accept(CallAcceptParams(join))), from: network)
+    case .request(.call(.start(let start)), let network):
+      if let met = calls.met(by: start, from: device) {
+        .request(.call(.accept(CallAcceptParams(start, answering: met))), from: network)
+      } else {
+        self
+      }
+    case .request, .stream, .hello, .token, .operate: self
+    }
+  }
+}
+
+extension CallAcceptParams {
+  fileprivate init(_ join: CallJoinParams) {
+    self.init(
+      callId: join.callId, media: join.media, takeover: join.takeover, resumeToken: join.resumeToken,
+      metadata: join.metadata, autoSubscribe: join.autoSubscribe)
+  }
+
+  fileprivate init(_ start: CallStartParams, answering call: CallID) {
+    self.init(
+      callId: call.text, media: start.media, push: start.push, metadata: start.metadata,
+      autoSubscribe: start.autoSubscribe)
+  }
+}
+
 extension Question {
   /// What the application is to be asked first; nil for most.
   fileprivate init?(about action: Action, _ core: ConferenceCore, at now: Now) {
@@ -50,8 +81,8 @@ extension Question {
       let asker = Asker(
         user: member.user, device: core.sessions.device(of: key.session), in: core.sessions.place(of: key.session)?.room
       )
-      guard let question = Question(wish, of: asker), kinds.contains(question.kind),
-        question.isOpen(to: member, core, at: now)
+      guard let question = Question(wish.asAnswer(core.calls, from: key.session.device), of: asker),
+        kinds.contains(question.kind), question.isOpen(to: member, as: wish, core, at: now)
       else { return nil }
       self = question
     case (.connection(let connection, _), .hello(let params, let identity)):
@@ -64,23 +95,26 @@ extension Question {
   }
 
   /// Whether rules let it come to the question. Where they do not, it is performed at once: they say no in their own words.
-  private func isOpen(to member: MemberFacts, _ core: ConferenceCore, at now: Now) -> Bool {
+  private func isOpen(to member: MemberFacts, as asked: Action.Wish, _ core: ConferenceCore, at now: Now) -> Bool {
     let (session, calls) = (member.session, core.calls)
     do throws(ErrorObject) {
-      switch wish {
-      case .hello: return true
-      case .join(let params):
-        return try core.rooms.mightSeat(member, params, now)
-      case .publish(let tracks): return core.rooms.mayPublish(tracks, from: session, at: now.instant)
-      case .callStart(let params):
+      if case .request(.call(.start(let params)), _) = asked {
         try member.checkCall()
         try member.checkCap(calling: params.to)
-        // The same call said again is no other.
-        return !calls.isRunning(named: params.clientCallId, by: session.device)
+      }
+      switch wish {
+      case .hello: return true
+      case .join(let params): return try core.rooms.mightSeat(member, params, now)
+      case .publish(let tracks): return core.rooms.mayPublish(tracks, from: session, at: now.instant)
+      // The same call said again is no other.
+      case .callStart(let params): return !calls.isRunning(named: params.clientCallId, by: session.device)
       case .callInvite: try member.checkInvite()
       case .callAccept(let params):
-        let call = try calls.get(CallParams(callId: params.callId), from: session.device, at: now)
-        return call.state != .ended
+        let isJoin = if case .request(.call(.join), _) = asked { true } else { false }
+        if isJoin || calls.wouldJoin(params, session.device, at: now) {
+          try CallEntry.check(params.callId, member, core, at: now)
+        }
+        return calls.mightEnter(params, session.device, at: now)
       }
       return true
     } catch {

@@ -222,7 +222,7 @@ extension SeatWish {
 }
 
 /// Who may come into a call.
-private enum CallEntry {
+enum CallEntry {
   /// Whether somebody may who is not just answering. A seat is held for one who is rung, and for one who has lost their leg; who comes by
   /// themselves can wait.
   /// - Throws: 1005, 3013 by the token's `cap`, 5002.

@@ -1,0 +1,106 @@
+// Whatever answers a call is asked about as `call.accept`: an accept, a join of a call that rings, and a start that meets one.
+
+import Basics
+import Calls
+import RoostProtocol
+import Testing
+
+@testable import Conference
+@testable import Members
+@testable import Rooms
+@testable import Sessions
+
+@Suite struct AskingAnswerTests {
+  /// Anna has called Ben.
+  private func rung(_ kinds: Set<Question.Kind>) throws -> (here: Asked, ben: Client, call: String) {
+    let here = Asked([])
+    let ben = here.scene.client("B")
+    let call = try here.scene.start(here.anna, ["B"]).call.callId
+    here.scene.core.ask(about: kinds)
+    return (here, ben, call)
+  }
+
+  private static let back = Request.call(.start(CallStartParams(to: ["A"], kind: .oneToOne, media: .audio)))
+
+  private static func join(_ call: String) -> Request {
+    .call(.join(CallJoinParams(callId: call, resumeToken: "r1.x", metadata: .string("m"))))
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func whatAnswersACallIsAskedAboutAsAnAnswer(isStart: Bool, isAllowed: Bool) throws {
+    let (here, ben, call) = try rung([.callAccept, .callStart])
+    let id = here.send(isStart ? Self.back : Self.join(call), from: ben)
+    let reject = here.send(.call(.get(CallParams(callId: call))), from: ben)
+    #expect(here.reply(id, ben) == nil && here.scene.questions.count == 1)
+    let question = try #require(here.scene.questions.last?.question)
+    #expect(question.kind == .callAccept && question.call == call && question.user == "B")
+    guard case .callAccept(let params) = question.wish else { return #expect(Bool(false), "an accept") }
+    #expect(params.callId == call && params.resumeToken == nil && params.metadata == (isStart ? nil : .string("m")))
+    #expect(here.reply(reject, ben) == nil, "what is about the call waits behind it")
+    here.answer(isAllowed ? .yes : .no(.forbidden, reason: "unpaid"))
+    #expect(here.reply(id, ben)?.error?.data.reason == (isAllowed ? nil : "unpaid"))
+    #expect(here.reply(reject, ben)?.error == nil && here.isQuiet && here.scene.core.calls.count == 1)
+    #expect(here.scene.core.rooms.table.seats.count == (isAllowed ? 2 : 1), "it rings on")
+  }
+
+  /// Only the answer is asked about where only answers are.
+  @Test func aStartThatMeetsNobodyIsNoAnswer() throws {
+    let (here, ben, _) = try rung([.callAccept])
+    _ = here.scene.client("C")
+    let other = Request.call(.start(CallStartParams(to: ["C"], kind: .oneToOne, media: .audio)))
+    #expect(here.isDone(here.send(other, from: ben), ben) && here.scene.questions.isEmpty)
+  }
+
+  /// Two call each other while both are asked about. The second to be answered has become an answer, and is asked about as one.
+  @Test(arguments: [true, false])
+  func aStartThatComesToMeetACallIsAskedAboutAnew(asksAnswers: Bool) throws {
+    let here = Asked(asksAnswers ? [.callStart, .callAccept] : [.callStart])
+    let ben = here.scene.client("B")
+    let his = here.send(Self.back, from: ben)
+    let hangup = here.send(.call(.hangup(CallHangupParams())), from: ben)
+    let hers = here.send(Asked.call)
+    here.answer(.yes, 1)
+    #expect(here.isDone(hers) && here.scene.core.calls.count == 1)
+    here.answer(.yes, 0)
+    guard asksAnswers else {
+      return #expect(here.isDone(his, ben) && here.isDone(hangup, ben) && here.isQuiet)
+    }
+    let question = try #require(here.scene.questions.last?.question)
+    #expect(here.scene.questions.count == 3 && question.kind == .callAccept && here.reply(his, ben) == nil)
+    #expect(here.reply(hangup, ben) == nil, "what waited behind it does so still")
+    here.answer(.yes)
+    guard case .success(.callStarted(let started))? = here.reply(his, ben) else {
+      return #expect(Bool(false), "a call")
+    }
+    #expect(started.glare == true && started.call.callId == question.call)
+    #expect(here.isDone(hangup, ben) && here.isQuiet && here.scene.core.calls.count == 0)
+  }
+
+  /// One that was an answer, and is none any more, is asked about as a call.
+  @Test func aStartThatMeetsNobodyAnyMoreIsAskedAboutAnew() throws {
+    let (here, ben, call) = try rung([.callAccept, .callStart])
+    let start = here.send(Self.back, from: ben)
+    let hangup = here.send(.call(.hangup(CallHangupParams())), from: ben)
+    here.scene.request(here.anna, .call(.hangup(CallHangupParams(callId: call))))
+    here.answer(.yes)
+    #expect(here.scene.questions.count == 2 && here.scene.questions.last?.question.kind == .callStart)
+    #expect(here.reply(start, ben) == nil && here.reply(hangup, ben) == nil)
+    here.answer(.yes)
+    #expect(here.isDone(start, ben) && here.isDone(hangup, ben) && here.isQuiet && here.scene.core.calls.count == 0)
+  }
+
+  /// Who has missed a ring does not come in by joining, where an answer would have been asked about.
+  @Test func whoJoinsAGroupIsAskedAboutOnceAndNotWhoIsIn() throws {
+    let group = try Group()
+    group.scene.core.ask(about: [.callAccept])
+    let (scene, ben, id) = (group.scene, group.b, group.id)
+    #expect(
+      scene.code(ben, Self.join(id)) == nil && scene.code(ben, .call(.accept(CallAcceptParams(callId: id)))) == nil)
+    #expect(scene.questions.isEmpty, "who is in asks for nothing")
+    scene.request(ben, .call(.hangup(CallHangupParams(callId: id))))
+    scene.apply(.request(ben.connection, ben.makeID(), Self.join(id)))
+    #expect(scene.questions.count == 1 && scene.questions[0].question.kind == .callAccept)
+    // Who was never asked to come is not asked about.
+    #expect(scene.code(scene.client("outsider"), Self.join(id)) == .notInvited && scene.questions.count == 1)
+  }
+}
