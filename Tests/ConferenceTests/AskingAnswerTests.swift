@@ -89,6 +89,24 @@ import Testing
     #expect(here.isDone(start, ben) && here.isDone(hangup, ben) && here.isQuiet && here.scene.core.calls.count == 0)
   }
 
+  /// What is asked anew keeps others waiting as what it was. Where another does that already by then, it waits behind that one.
+  @Test func whatIsAskedAnewTakesNobodysPlace() throws {
+    let here = Asked([], allowsUnanswered: true)
+    let (ben, carl) = (here.scene.client("B"), here.scene.client("C"))
+    let call = try here.scene.start(here.anna, ["B"]).call.callId
+    here.scene.core.ask(about: [.callStart, .callAccept])
+    let toCarl = Request.call(.start(CallStartParams(to: ["C"], kind: .oneToOne, media: .audio)))
+    let ids = [Self.back, Self.back, Self.back, toCarl].map { here.send($0, from: ben) }
+    #expect(here.scene.questions.map(\.question.kind) == [.callAccept, .callStart])
+    // Anna's call is over, and one of Carl's rings: an answer is a call now, and a call an answer. Both are asked anew.
+    here.scene.request(here.anna, .call(.hangup(CallHangupParams(callId: call))))
+    here.send(.call(.start(CallStartParams(to: ["B"], kind: .oneToOne, media: .audio))), from: carl)
+    here.answer(.yes)
+    for _ in 0..<6 { here.scene.advance(.seconds(5)) }
+    for id in ids { #expect(here.reply(id, ben) != nil) }
+    #expect(here.isQuiet)
+  }
+
   /// Who has missed a ring does not come in by joining, where an answer would have been asked about.
   @Test func whoJoinsAGroupIsAskedAboutOnceAndNotWhoIsIn() throws {
     let group = try Group()

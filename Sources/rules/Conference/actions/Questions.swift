@@ -210,15 +210,15 @@ extension ConferenceCore {
     guard let question = Question(about: action, self, at: step.now), !asked.covers(question) else {
       return perform(action, nil, &step)
     }
-    ask(question, about: action, as: asked.matter, &step)
+    askOrPerform(action, as: asked.matter, &step)
   }
 
-  /// Waits behind what is about the same, or for the application; else it is performed at once.
-  mutating func askOrPerform(_ action: Action, _ step: inout Step) {
+  /// Waits behind what is about the same, or for the application; else it is performed at once. `matter`: as what it waits, where that is known.
+  mutating func askOrPerform(_ action: Action, as matter: Matter? = nil, _ step: inout Step) {
     if rules.questions.kinds.isEmpty, !asking.keepsOthersWaiting { return perform(action, nil, &step) }
-    let order = Order(action, self)
-    if case .session(let key) = action.who {
-      do throws(ErrorObject) {
+    let order = matter.map { .about($0) } ?? Order(action, self)
+    do throws(ErrorObject) {
+      if case .session(let key) = action.who {
         switch try asking.enqueue(action, order, of: key.session) {
         case .free: break
         case .behind: return
@@ -226,26 +226,24 @@ extension ConferenceCore {
           if let ticket { _ = storing.tickets.settle(ticket) }
           for other in others { step.refuse(other, Asking.tooMany) }
         }
-      } catch {
-        return step.refuse(action, error)
       }
-    }
-    guard let question = Question(about: action, self, at: step.now) else { return perform(action, nil, &step) }
-    ask(question, about: action, as: order.matter, &step)
-  }
-
-  /// Asks the application. As its matter it keeps others waiting meanwhile.
-  private mutating func ask(_ question: Question, about action: Action, as matter: Matter?, _ step: inout Step) {
-    do throws(ErrorObject) {
-      try asking.check(action)
-      var seat: SeatID?
-      if case .session(let key) = action.who { seat = sessions.place(of: key.session)?.seat }
-      let asked = AskedAction(action, question, on: seat, as: matter)
-      let ticket = storing.tickets.make(for: .action(asked), rules.questions.patience, &step)
-      asking.add(ticket, asked)
-      step.add(.ask(ticket, question))
+      guard let question = Question(about: action, self, at: step.now) else { return perform(action, nil, &step) }
+      try ask(question, about: action, as: order.matter, &step)
     } catch {
       step.refuse(action, error)
     }
+  }
+
+  /// Asks the application. As its matter it keeps others waiting meanwhile.
+  private mutating func ask(
+    _ question: Question, about action: Action, as matter: Matter?, _ step: inout Step
+  ) throws(ErrorObject) {
+    try asking.check(action)
+    var seat: SeatID?
+    if case .session(let key) = action.who { seat = sessions.place(of: key.session)?.seat }
+    let asked = AskedAction(action, question, on: seat, as: matter)
+    let ticket = storing.tickets.make(for: .action(asked), rules.questions.patience, &step)
+    asking.add(ticket, asked)
+    step.add(.ask(ticket, question))
   }
 }
