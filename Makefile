@@ -26,7 +26,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -154,9 +154,14 @@ profile: loadtest-build ## where the CPU time of a forwarded packet goes (SCENAR
 	@scripts/dependencies build profile
 	scripts/profile $(SCENARIO)
 
-lint: ## check format and style
+lint: ## check format and style, and that what is made of the protocol's declarations is current
 	@scripts/dependencies build
+	scripts/wire --check
 	swift format lint --strict --parallel --recursive $(SOURCES)
+
+wire: ## make what follows from the protocol's declarations: Swift, schema, types, tables
+	@scripts/dependencies build
+	scripts/wire
 
 format: ## format the sources
 	@scripts/dependencies build

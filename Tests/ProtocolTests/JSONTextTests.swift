@@ -15,8 +15,8 @@ struct JSONTextTests {
 
   @Test func everyMessageIsWhatFoundationMakesOfIt() throws {
     for request in Samples.requests { if let params = request.params { try expectSame(Wrapped(value: params)) } }
-    for (method, reply) in Samples.replies { try expectSame(reply, method.rawValue) }
-    for event in Samples.events { try expectSame(EventParams(event: event), event.name.rawValue) }
+    for (method, reply) in Samples.replies { try expectSame(Payload(reply), method.rawValue) }
+    for event in Samples.events { try expectSame(Payload(event), event.name.rawValue) }
     try expectSame(Samples.error)
     try expectSame([Samples.room])
   }

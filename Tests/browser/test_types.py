@@ -47,7 +47,7 @@ def declared() -> dict[str, dict[str, set[str]] | None]:
     text = "".join((ASSETS / types).read_text() for types in ("roost.d.ts", "sound.d.ts"))
     result: dict[str, dict[str, set[str]] | None] = {name: None for name in re.findall(r"^export function (\w+)", text, re.M)}
     for name, body in re.findall(r"^export class (\w+)[^{]*\{\n(.*?)^\}", text, re.M | re.S):
-        methods = set(re.findall(r"^  (\w+)(?=\()", body, re.M)) - {"constructor"}
+        methods = set(re.findall(r"^  (\w+)(?=[(<])", body, re.M)) - {"constructor"}
         # Those with a question mark are there at times.
         properties = set(re.findall(r"^  (?:readonly )?(\w+):", body, re.M))
         result[name] = {"methods": methods, "properties": properties}

@@ -2,7 +2,7 @@
 // types must find.
 import {
   Call, LocalTrack, Room, RoostClient, RoostError, View, isScreen, judgeQuality, listDevices, openMedia, openScreen, openScreenMedia,
-  reasonSentence, rtcUrl,
+  reasonSentence, rtcUrl, wire,
 } from "./roost.js";
 import { RoomSound } from "./sound.js";
 
@@ -101,6 +101,28 @@ export async function call(client: RoostClient): Promise<void> {
   await call.mediaChange("ask");
   // @ts-expect-error an event that is none, by its detail
   call.addEventListener("ended", ({ detail }) => console.log(detail.seconds));
+}
+
+export async function messages(client: RoostClient): Promise<string> {
+  const { rooms, next } = await client.request("room.list");
+  const held: wire.RoomModeration | undefined = (await client.request("room.info", { room: rooms[0].name })).moderation;
+  const { records } = await client.callHistory();
+  client.addEventListener("callRecord", ({ detail: { record } }) => console.log(record.durationMs, record.why ?? record.reason));
+  client.addEventListener("notification", ({ detail }) => {
+    if (detail.method === "room.quality") console.log(detail.params.seq, detail.params.own?.rtt);
+    // @ts-expect-error another event has that
+    if (detail.method === "room.closed") console.log(detail.params.own);
+  });
+  await client.request("ping");
+  // @ts-expect-error a method that is none
+  await client.request("room.paint");
+  // @ts-expect-error the room is missing
+  await client.request("room.info", {});
+  // @ts-expect-error a word that is none
+  await client.request("track.subscribe", { trackId: "t1", definition: "huge" });
+  // @ts-expect-error records have no such field
+  console.log(records[0].seconds);
+  return `${next ?? ""} ${held?.locked}`;
 }
 
 export async function look(client: RoostClient, element: HTMLVideoElement): Promise<string> {

@@ -30,7 +30,17 @@ public enum ClientFrame: Hashable, Sendable {
 
   /// The text frame for a request.
   public static func encode(_ request: Request, id: RequestID) throws -> [UInt8] {
-    try JSONText.bytes(of: Outgoing(id: id, request: request))
+    var json = JSONWriter()
+    json.begin(id)
+    json.raw(#","method":""#)
+    json.plain(request.method.rawValue)
+    json.raw("\"")
+    if let params = request.params {
+      json.raw(#","params":"#)
+      try json.value(params)
+    }
+    json.raw("}")
+    return json.bytes
   }
 
   private static func isSyntax(_ error: any Error) -> Bool {
@@ -98,18 +108,5 @@ private struct Incoming: Decodable {
       _ = try Request(method: method, params: Params(decoder: finder))
       throw error
     }
-  }
-}
-
-private struct Outgoing: Encodable {
-  var id: RequestID
-  var request: Request
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: RequestKey.self)
-    try container.encode("2.0", forKey: .jsonrpc)
-    try container.encode(id, forKey: .id)
-    try container.encode(request.method.rawValue, forKey: .method)
-    if let params = request.params { try params.encode(to: container.superEncoder(forKey: .params)) }
   }
 }

@@ -22,30 +22,21 @@ public enum ServerFrame: Hashable, Sendable {
     switch self {
     case .event(let message): return try EventText.frame(of: message)
     case .reply(let id, let reply):
-      var json = Self.begin(id)
+      var json = JSONWriter()
+      json.begin(id)
       json.raw(#","result":"#)
       try reply.write(to: &json)
       json.raw("}")
       return json.bytes
     case .failure(let id, let error):
-      var json = Self.begin(id)
+      var json = JSONWriter()
+      json.begin(id)
       json.raw(#","error":"#)
       try json.value(error)
       json.raw("}")
       return json.bytes
     case .unknownEvent(let name, _): throw ErrorObject(.internalError, "\(name) cannot be encoded.")
     }
-  }
-
-  private static func begin(_ id: RequestID?) -> JSONWriter {
-    var json = JSONWriter()
-    json.raw(#"{"jsonrpc":"2.0","id":"#)
-    switch id {
-    case .number(let number): json.number(number)
-    case .string(let text): json.string(text)
-    case nil: json.raw("null")
-    }
-    return json
   }
 
   /// Decodes a frame. `pending` names the method that an id belongs to; a reply to an unknown id throws.
@@ -74,6 +65,18 @@ public enum ServerFrame: Hashable, Sendable {
       return .reply(id, try decoder.decode(ReplyFrame.self, from: data).reply)
     } catch {
       throw ErrorObject(decoding: error)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// How a frame with an id begins.
+  mutating func begin(_ id: RequestID?) {
+    raw(#"{"jsonrpc":"2.0","id":"#)
+    switch id {
+    case .number(let number): self.number(number)
+    case .string(let text): string(text)
+    case nil: raw("null")
     }
   }
 }

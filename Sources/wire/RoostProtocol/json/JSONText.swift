@@ -3,7 +3,7 @@
 //   value.encode(to:) ─▶ containers ─▶ JSONSink: bytes, and which objects and arrays are open
 //
 // Foundation's encoder builds the tree, and took a quarter of what a call costs (docs/decisions/0012-json-text.md). Reading stays its
-// work. What every call needs is written without containers (`JSONWriter.swift`). Of types that it treats specially (Data, Date, URL) none is in the protocol.
+// work. What is in the protocol is written without containers (`JSONWriter.swift`). Of types that it treats specially (Data, Date, URL) none is in the protocol.
 
 /// Encodes values as JSON.
 public enum JSONText {
@@ -69,16 +69,8 @@ private final class JSONSink {
   }
 
   func number(_ value: Double) throws {
-    guard value.isFinite else {
-      throw EncodingError.invalidValue(
-        value, EncodingError.Context(codingPath: [], debugDescription: "JSON has no number for \(value)."))
-    }
     awaitsValue = false
-    if let whole = Int64(exactly: value), abs(whole) < 1 << 53 {
-      text.number(whole)
-    } else {
-      text.plain(value.description)
-    }
+    try text.number(value)
   }
 
   func string(_ value: String) {

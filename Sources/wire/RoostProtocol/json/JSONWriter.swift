@@ -1,5 +1,5 @@
-// JSON text (RFC 8259) as it grows. What every call needs writes its fields here itself, without the containers of `Encoder`: those
-// cost several times what the text does (docs/decisions/0012-json-text.md).
+// JSON text (RFC 8259) as it grows. Objects of the protocol write their fields here themselves, without the containers of `Encoder`:
+// those cost several times what the text does (docs/decisions/0012-json-text.md). scripts/wire makes how they do (`FieldWriters.swift`).
 
 /// A value that knows how its fields are written. It must write what its `encode(to:)` does, in the same order; tests compare both.
 public protocol JSONWritable: Encodable {
@@ -36,14 +36,6 @@ public struct JSONWriter: Sendable {
 
   /// A value by its `encode(to:)`.
   public mutating func value(_ value: some Encodable) throws { bytes += try JSONText.bytes(of: value) }
-
-  /// The fields of an object by its `encode(to:)`, in the object that is open.
-  mutating func fields(_ value: some Encodable) throws {
-    let text = try JSONText.bytes(of: value)
-    guard text.count > 2 else { return }
-    next()
-    bytes += text[1..<(text.count - 1)]
-  }
 
   /// Text that is JSON already.
   mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
@@ -89,6 +81,19 @@ public struct JSONWriter: Sendable {
       left = rest
     } while left > 0
     bytes.reverse(from: start)
+  }
+
+  /// A number, as a whole one where it is one.
+  mutating func number(_ value: Double) throws {
+    guard value.isFinite else {
+      throw EncodingError.invalidValue(
+        value, EncodingError.Context(codingPath: [], debugDescription: "JSON has no number for \(value)."))
+    }
+    if let whole = Int64(exactly: value), abs(whole) < 1 << 53 {
+      number(whole)
+    } else {
+      plain(value.description)
+    }
   }
 
   // MARK: Strings
@@ -154,7 +159,17 @@ public struct JSONWriter: Sendable {
   }
 
   /// A field with a number.
-  public mutating func field(_ name: StaticString, _ value: Int) { field(name, Int64(value)) }
+  public mutating func field(_ name: StaticString, _ value: Int?) { field(name, value.map { Int64($0) }) }
+
+  /// A field with a number.
+  public mutating func field(_ name: StaticString, _ value: UInt32?) { field(name, value.map { Int64($0) }) }
+
+  /// A field with a number that may have a fraction.
+  /// - Throws: `EncodingError` for one that JSON has no text for.
+  public mutating func field(_ name: StaticString, _ value: Double) throws {
+    key(name)
+    try number(value)
+  }
 
   /// A field that says yes or no.
   public mutating func field(_ name: StaticString, _ value: Bool?) {
@@ -164,16 +179,15 @@ public struct JSONWriter: Sendable {
   }
 
   /// A field with a list of texts.
-  public mutating func field(_ name: StaticString, _ values: [String]?) {
-    guard let values else { return }
-    key(name)
-    begin(UInt8(ascii: "["))
-    for value in values {
-      next()
-      string(value)
-    }
-    end(UInt8(ascii: "]"))
+  public mutating func field(_ name: StaticString, _ values: [String]?) { list(name, values) { $0.string($1) } }
+
+  /// A field with a list of words.
+  public mutating func field<Word: RawRepresentable<String>>(_ name: StaticString, _ values: [Word]?) {
+    list(name, values) { $0.string($1.rawValue) }
   }
+
+  /// A field with a list of numbers.
+  public mutating func field(_ name: StaticString, _ values: [Int]?) { list(name, values) { $0.number(Int64($1)) } }
 
   /// A field with an object.
   public mutating func field(_ name: StaticString, _ value: (some JSONWritable)?) throws {
@@ -184,12 +198,18 @@ public struct JSONWriter: Sendable {
 
   /// A field with a list of objects.
   public mutating func field(_ name: StaticString, _ values: [some JSONWritable]?) throws {
+    try list(name, values) { try $0.value($1) }
+  }
+
+  private mutating func list<Value, Failure: Error>(
+    _ name: StaticString, _ values: [Value]?, _ write: (inout JSONWriter, Value) throws(Failure) -> Void
+  ) throws(Failure) {
     guard let values else { return }
     key(name)
     begin(UInt8(ascii: "["))
     for value in values {
       next()
-      try self.value(value)
+      try write(&self, value)
     }
     end(UInt8(ascii: "]"))
   }

@@ -1,300 +1,57 @@
 // All events as one type: what the server says without being asked. `EventMessage` adds the envelope's fields.
+// Behind each case stands its name on the wire; scripts/wire makes the rest of it (docs/decisions/0023-one-source.md).
 
 /// An event, typed. Its payload is one reference, so that a copy for each listener costs a counter.
 public indirect enum Event: Hashable, Sendable {
-  case sessionClosing(SessionClosing)
-  case sessionReplaced
-  case sessionGrants(SessionGrants)
-  case sessionExpiring(SessionExpiring)
-  case participantJoined(ParticipantEvent)
-  case participantUpdated(ParticipantEvent)
-  case participantReconnecting(ParticipantEvent)
-  case participantReconnected(ParticipantEvent)
-  case participantLeft(ParticipantLeft)
-  case trackPublished(TrackPublished)
-  case trackUnpublished(TrackChange)
-  case trackMuted(TrackChange)
-  case trackUnmuted(TrackChange)
-  case activeSpeakers(ActiveSpeakers)
-  case roomQuality(RoomQuality)
-  case roomClosed(RoomClosed)
-  case roomModerated(RoomModerated)
-  case roomKnock(RoomKnock)
-  case chatMessage(Message)
-  case pcOffer(SubscribeOffer)
-  case subscriptionStarted(SubscriptionEvent)
-  case subscriptionPaused(SubscriptionEvent)
-  case subscriptionResumed(SubscriptionEvent)
-  case subscriptionLayer(SubscriptionEvent)
-  case subscriptionEnded(SubscriptionEvent)
-  case trackLayers(TrackLayersEvent)
-  case viewChanged(ViewChanged)
-  case mediaConnected(MediaEvent)
-  case mediaFailed(MediaEvent)
-  case callCreated(CallEvent)
-  case callIncoming(CallIncoming)
-  case callStopped(CallStopped)
-  case callEnded(CallEnded)
-  case callAccepted(CallAccepted)
-  case callActive(CallActive)
-  case callAlone(CallAlone)
-  case callInvited(CallInvited)
-  case callTypeChanged(CallTypeChanged)
-  case callMediaChangeRequested(CallMediaChange)
-  case callMediaChanged(CallMediaChange)
-  case callMissed(CallMissed)
-  case callRecord(CallRecordEvent)
-  case memberRinging(MemberEvent)
-  case memberBusy(MemberEvent)
-  case memberDeclined(MemberEvent)
-  case memberNoAnswer(MemberEvent)
-  case memberLeft(MemberEvent)
-  case memberRemoved(MemberEvent)
-  case memberState(MemberEvent)
-}
-
-/// Names of events on the wire.
-public enum EventName: String, CaseIterable, Hashable, Sendable {
-  case sessionClosing = "session.closing"
-  case sessionReplaced = "session.replaced"
-  case sessionGrants = "session.grants"
-  case sessionExpiring = "session.expiring"
-  case participantJoined = "room.participantJoined"
-  case participantUpdated = "room.participantUpdated"
-  case participantReconnecting = "room.participantReconnecting"
-  case participantReconnected = "room.participantReconnected"
-  case participantLeft = "room.participantLeft"
-  case trackPublished = "room.trackPublished"
-  case trackUnpublished = "room.trackUnpublished"
-  case trackMuted = "room.trackMuted"
-  case trackUnmuted = "room.trackUnmuted"
-  case activeSpeakers = "room.activeSpeakers"
-  case roomQuality = "room.quality"
-  case roomClosed = "room.closed"
-  case roomModerated = "room.moderated"
-  case roomKnock = "room.knock"
-  case chatMessage = "chat.message"
-  case pcOffer = "pc.offer"
-  case subscriptionStarted = "subscription.started"
-  case subscriptionPaused = "subscription.paused"
-  case subscriptionResumed = "subscription.resumed"
-  case subscriptionLayer = "subscription.layer"
-  case subscriptionEnded = "subscription.ended"
-  case trackLayers = "track.layers"
-  case viewChanged = "view.changed"
-  case mediaConnected = "media.connected"
-  case mediaFailed = "media.failed"
-  case callCreated = "call.created"
-  case callIncoming = "call.incoming"
-  case callStopped = "call.stopped"
-  case callEnded = "call.ended"
-  case callAccepted = "call.accepted"
-  case callActive = "call.active"
-  case callAlone = "call.alone"
-  case callInvited = "call.invited"
-  case callTypeChanged = "call.typeChanged"
-  case callMediaChangeRequested = "call.mediaChangeRequested"
-  case callMediaChanged = "call.mediaChanged"
-  case callMissed = "call.missed"
-  case callRecord = "call.record"
-  case memberRinging = "member.ringing"
-  case memberBusy = "member.busy"
-  case memberDeclined = "member.declined"
-  case memberNoAnswer = "member.noAnswer"
-  case memberLeft = "member.left"
-  case memberRemoved = "member.removed"
-  case memberState = "member.state"
-}
-
-extension Event {
-  /// The name on the wire.
-  public var name: EventName {
-    switch self {
-    case .sessionClosing: .sessionClosing
-    case .sessionReplaced: .sessionReplaced
-    case .sessionGrants: .sessionGrants
-    case .sessionExpiring: .sessionExpiring
-    case .participantJoined: .participantJoined
-    case .participantUpdated: .participantUpdated
-    case .participantReconnecting: .participantReconnecting
-    case .participantReconnected: .participantReconnected
-    case .participantLeft: .participantLeft
-    case .trackPublished: .trackPublished
-    case .trackUnpublished: .trackUnpublished
-    case .trackMuted: .trackMuted
-    case .trackUnmuted: .trackUnmuted
-    case .activeSpeakers: .activeSpeakers
-    case .roomQuality: .roomQuality
-    case .roomClosed: .roomClosed
-    case .roomModerated: .roomModerated
-    case .roomKnock: .roomKnock
-    case .chatMessage: .chatMessage
-    case .pcOffer: .pcOffer
-    case .subscriptionStarted: .subscriptionStarted
-    case .subscriptionPaused: .subscriptionPaused
-    case .subscriptionResumed: .subscriptionResumed
-    case .subscriptionLayer: .subscriptionLayer
-    case .subscriptionEnded: .subscriptionEnded
-    case .trackLayers: .trackLayers
-    case .viewChanged: .viewChanged
-    case .mediaConnected: .mediaConnected
-    case .mediaFailed: .mediaFailed
-    case .callCreated: .callCreated
-    case .callIncoming: .callIncoming
-    case .callStopped: .callStopped
-    case .callEnded: .callEnded
-    case .callAccepted: .callAccepted
-    case .callActive: .callActive
-    case .callAlone: .callAlone
-    case .callInvited: .callInvited
-    case .callTypeChanged: .callTypeChanged
-    case .callMediaChangeRequested: .callMediaChangeRequested
-    case .callMediaChanged: .callMediaChanged
-    case .callMissed: .callMissed
-    case .callRecord: .callRecord
-    case .memberRinging: .memberRinging
-    case .memberBusy: .memberBusy
-    case .memberDeclined: .memberDeclined
-    case .memberNoAnswer: .memberNoAnswer
-    case .memberLeft: .memberLeft
-    case .memberRemoved: .memberRemoved
-    case .memberState: .memberState
-    }
-  }
-
-  /// Decodes the params of an event.
-  public init(name: EventName, from decoder: any Decoder) throws {
-    switch name {
-    case .sessionClosing: self = .sessionClosing(try SessionClosing(from: decoder))
-    case .sessionReplaced: self = .sessionReplaced
-    case .sessionGrants: self = .sessionGrants(try SessionGrants(from: decoder))
-    case .sessionExpiring: self = .sessionExpiring(try SessionExpiring(from: decoder))
-    case .participantJoined: self = .participantJoined(try ParticipantEvent(from: decoder))
-    case .participantUpdated: self = .participantUpdated(try ParticipantEvent(from: decoder))
-    case .participantReconnecting: self = .participantReconnecting(try ParticipantEvent(from: decoder))
-    case .participantReconnected: self = .participantReconnected(try ParticipantEvent(from: decoder))
-    case .participantLeft: self = .participantLeft(try ParticipantLeft(from: decoder))
-    case .trackPublished: self = .trackPublished(try TrackPublished(from: decoder))
-    case .trackUnpublished: self = .trackUnpublished(try TrackChange(from: decoder))
-    case .trackMuted: self = .trackMuted(try TrackChange(from: decoder))
-    case .trackUnmuted: self = .trackUnmuted(try TrackChange(from: decoder))
-    case .activeSpeakers: self = .activeSpeakers(try ActiveSpeakers(from: decoder))
-    case .roomQuality: self = .roomQuality(try RoomQuality(from: decoder))
-    case .roomClosed: self = .roomClosed(try RoomClosed(from: decoder))
-    case .roomModerated: self = .roomModerated(try RoomModerated(from: decoder))
-    case .roomKnock: self = .roomKnock(try RoomKnock(from: decoder))
-    case .chatMessage: self = .chatMessage(try Message(from: decoder))
-    case .pcOffer: self = .pcOffer(try SubscribeOffer(from: decoder))
-    case .subscriptionStarted: self = .subscriptionStarted(try SubscriptionEvent(from: decoder))
-    case .subscriptionPaused: self = .subscriptionPaused(try SubscriptionEvent(from: decoder))
-    case .subscriptionResumed: self = .subscriptionResumed(try SubscriptionEvent(from: decoder))
-    case .subscriptionLayer: self = .subscriptionLayer(try SubscriptionEvent(from: decoder))
-    case .subscriptionEnded: self = .subscriptionEnded(try SubscriptionEvent(from: decoder))
-    case .trackLayers: self = .trackLayers(try TrackLayersEvent(from: decoder))
-    case .viewChanged: self = .viewChanged(try ViewChanged(from: decoder))
-    case .mediaConnected: self = .mediaConnected(try MediaEvent(from: decoder))
-    case .mediaFailed: self = .mediaFailed(try MediaEvent(from: decoder))
-    case .callCreated: self = .callCreated(try CallEvent(from: decoder))
-    case .callIncoming: self = .callIncoming(try CallIncoming(from: decoder))
-    case .callStopped: self = .callStopped(try CallStopped(from: decoder))
-    case .callEnded: self = .callEnded(try CallEnded(from: decoder))
-    case .callAccepted: self = .callAccepted(try CallAccepted(from: decoder))
-    case .callActive: self = .callActive(try CallActive(from: decoder))
-    case .callAlone: self = .callAlone(try CallAlone(from: decoder))
-    case .callInvited: self = .callInvited(try CallInvited(from: decoder))
-    case .callTypeChanged: self = .callTypeChanged(try CallTypeChanged(from: decoder))
-    case .callMediaChangeRequested: self = .callMediaChangeRequested(try CallMediaChange(from: decoder))
-    case .callMediaChanged: self = .callMediaChanged(try CallMediaChange(from: decoder))
-    case .callMissed: self = .callMissed(try CallMissed(from: decoder))
-    case .callRecord: self = .callRecord(try CallRecordEvent(from: decoder))
-    case .memberRinging: self = .memberRinging(try MemberEvent(from: decoder))
-    case .memberBusy: self = .memberBusy(try MemberEvent(from: decoder))
-    case .memberDeclined: self = .memberDeclined(try MemberEvent(from: decoder))
-    case .memberNoAnswer: self = .memberNoAnswer(try MemberEvent(from: decoder))
-    case .memberLeft: self = .memberLeft(try MemberEvent(from: decoder))
-    case .memberRemoved: self = .memberRemoved(try MemberEvent(from: decoder))
-    case .memberState: self = .memberState(try MemberEvent(from: decoder))
-    }
-  }
-
-  /// Writes the params' own fields behind the envelope's, which are in the object already. Those of calls are written most.
-  func writeFields(to json: inout JSONWriter) throws {
-    switch self {
-    case .pcOffer(let params): try params.writeFields(to: &json)
-    case .callCreated(let params): try params.writeFields(to: &json)
-    case .callIncoming(let params): try params.writeFields(to: &json)
-    case .callStopped(let params): params.writeFields(to: &json)
-    case .callEnded(let params): try params.writeFields(to: &json)
-    case .callRecord(let params): try params.writeFields(to: &json)
-    case .memberRinging(let params), .memberBusy(let params), .memberDeclined(let params), .memberNoAnswer(let params),
-      .memberLeft(let params), .memberRemoved(let params), .memberState(let params):
-      try params.writeFields(to: &json)
-    case .sessionClosing, .sessionReplaced, .sessionGrants, .sessionExpiring, .participantJoined,
-      .participantUpdated, .participantReconnecting, .participantReconnected, .participantLeft, .trackPublished,
-      .trackUnpublished, .trackMuted, .trackUnmuted,
-      .activeSpeakers, .roomQuality, .roomClosed, .roomModerated, .roomKnock, .chatMessage, .subscriptionStarted,
-      .subscriptionPaused,
-      .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged, .mediaConnected,
-      .mediaFailed, .callAccepted, .callActive, .callAlone, .callInvited, .callTypeChanged, .callMediaChangeRequested,
-      .callMediaChanged, .callMissed:
-      try json.fields(EventParams(event: self))
-    }
-  }
-
-  /// Writes the params' own fields; the envelope's come beside them.
-  func encodeParams(to encoder: any Encoder) throws {
-    switch self {
-    case .sessionClosing(let params): try params.encode(to: encoder)
-    case .sessionReplaced: break
-    case .sessionGrants(let params): try params.encode(to: encoder)
-    case .sessionExpiring(let params): try params.encode(to: encoder)
-    case .participantJoined(let params): try params.encode(to: encoder)
-    case .participantUpdated(let params): try params.encode(to: encoder)
-    case .participantReconnecting(let params): try params.encode(to: encoder)
-    case .participantReconnected(let params): try params.encode(to: encoder)
-    case .participantLeft(let params): try params.encode(to: encoder)
-    case .trackPublished(let params): try params.encode(to: encoder)
-    case .trackUnpublished(let params): try params.encode(to: encoder)
-    case .trackMuted(let params): try params.encode(to: encoder)
-    case .trackUnmuted(let params): try params.encode(to: encoder)
-    case .activeSpeakers(let params): try params.encode(to: encoder)
-    case .roomQuality(let params): try params.encode(to: encoder)
-    case .roomClosed(let params): try params.encode(to: encoder)
-    case .roomModerated(let params): try params.encode(to: encoder)
-    case .roomKnock(let params): try params.encode(to: encoder)
-    case .chatMessage(let params): try params.encode(to: encoder)
-    case .pcOffer(let params): try params.encode(to: encoder)
-    case .subscriptionStarted(let params): try params.encode(to: encoder)
-    case .subscriptionPaused(let params): try params.encode(to: encoder)
-    case .subscriptionResumed(let params): try params.encode(to: encoder)
-    case .subscriptionLayer(let params): try params.encode(to: encoder)
-    case .subscriptionEnded(let params): try params.encode(to: encoder)
-    case .trackLayers(let params): try params.encode(to: encoder)
-    case .viewChanged(let params): try params.encode(to: encoder)
-    case .mediaConnected(let params): try params.encode(to: encoder)
-    case .mediaFailed(let params): try params.encode(to: encoder)
-    case .callCreated(let params): try params.encode(to: encoder)
-    case .callIncoming(let params): try params.encode(to: encoder)
-    case .callStopped(let params): try params.encode(to: encoder)
-    case .callEnded(let params): try params.encode(to: encoder)
-    case .callAccepted(let params): try params.encode(to: encoder)
-    case .callActive(let params): try params.encode(to: encoder)
-    case .callAlone(let params): try params.encode(to: encoder)
-    case .callInvited(let params): try params.encode(to: encoder)
-    case .callTypeChanged(let params): try params.encode(to: encoder)
-    case .callMediaChangeRequested(let params): try params.encode(to: encoder)
-    case .callMediaChanged(let params): try params.encode(to: encoder)
-    case .callMissed(let params): try params.encode(to: encoder)
-    case .callRecord(let params): try params.encode(to: encoder)
-    case .memberRinging(let params): try params.encode(to: encoder)
-    case .memberBusy(let params): try params.encode(to: encoder)
-    case .memberDeclined(let params): try params.encode(to: encoder)
-    case .memberNoAnswer(let params): try params.encode(to: encoder)
-    case .memberLeft(let params): try params.encode(to: encoder)
-    case .memberRemoved(let params): try params.encode(to: encoder)
-    case .memberState(let params): try params.encode(to: encoder)
-    }
-  }
+  case sessionClosing(SessionClosing)  // session.closing
+  case sessionReplaced  // session.replaced
+  case sessionGrants(SessionGrants)  // session.grants
+  case sessionExpiring(SessionExpiring)  // session.expiring
+  case participantJoined(ParticipantEvent)  // room.participantJoined
+  case participantUpdated(ParticipantEvent)  // room.participantUpdated
+  case participantReconnecting(ParticipantEvent)  // room.participantReconnecting
+  case participantReconnected(ParticipantEvent)  // room.participantReconnected
+  case participantLeft(ParticipantLeft)  // room.participantLeft
+  case trackPublished(TrackPublished)  // room.trackPublished
+  case trackUnpublished(TrackChange)  // room.trackUnpublished
+  case trackMuted(TrackChange)  // room.trackMuted
+  case trackUnmuted(TrackChange)  // room.trackUnmuted
+  case activeSpeakers(ActiveSpeakers)  // room.activeSpeakers
+  case roomQuality(RoomQuality)  // room.quality
+  case roomClosed(RoomClosed)  // room.closed
+  case roomModerated(RoomModerated)  // room.moderated
+  case roomKnock(RoomKnock)  // room.knock
+  case chatMessage(Message)  // chat.message
+  case pcOffer(SubscribeOffer)  // pc.offer
+  case subscriptionStarted(SubscriptionEvent)  // subscription.started
+  case subscriptionPaused(SubscriptionEvent)  // subscription.paused
+  case subscriptionResumed(SubscriptionEvent)  // subscription.resumed
+  case subscriptionLayer(SubscriptionEvent)  // subscription.layer
+  case subscriptionEnded(SubscriptionEvent)  // subscription.ended
+  case trackLayers(TrackLayersEvent)  // track.layers
+  case viewChanged(ViewChanged)  // view.changed
+  case mediaConnected(MediaEvent)  // media.connected
+  case mediaFailed(MediaEvent)  // media.failed
+  case callCreated(CallEvent)  // call.created
+  case callIncoming(CallIncoming)  // call.incoming
+  case callStopped(CallStopped)  // call.stopped
+  case callEnded(CallEnded)  // call.ended
+  case callAccepted(CallAccepted)  // call.accepted
+  case callActive(CallActive)  // call.active
+  case callAlone(CallAlone)  // call.alone
+  case callInvited(CallInvited)  // call.invited
+  case callTypeChanged(CallTypeChanged)  // call.typeChanged
+  case callMediaChangeRequested(CallMediaChange)  // call.mediaChangeRequested
+  case callMediaChanged(CallMediaChange)  // call.mediaChanged
+  case callMissed(CallMissed)  // call.missed
+  case callRecord(CallRecordEvent)  // call.record
+  case memberRinging(MemberEvent)  // member.ringing
+  case memberBusy(MemberEvent)  // member.busy
+  case memberDeclined(MemberEvent)  // member.declined
+  case memberNoAnswer(MemberEvent)  // member.noAnswer
+  case memberLeft(MemberEvent)  // member.left
+  case memberRemoved(MemberEvent)  // member.removed
+  case memberState(MemberEvent)  // member.state
 }
 
 /// An event as one session gets it.
@@ -311,17 +68,5 @@ public struct EventMessage: Hashable, Sendable {
     self.seq = seq
     self.serverTime = serverTime
     self.event = event
-  }
-}
-
-/// The params of an event without the envelope's fields.
-struct EventParams: Encodable {
-  var event: Event
-
-  private enum NoKey: CodingKey {}
-
-  func encode(to encoder: any Encoder) throws {
-    _ = encoder.container(keyedBy: NoKey.self)
-    try event.encodeParams(to: encoder)
   }
 }

@@ -1,9 +1,15 @@
-// All requests as one type: a case for each group of methods, and in it a case for each method, with its params.
+// All requests as one type: a case for each group of methods, and in it a case for each method, with its params. Behind it stand the
+// method's name, its result and its weight; scripts/wire makes the rest of them (docs/decisions/0023-one-source.md):
+//
+//   case leave(RoomParams)  // room.leave -> {}, weight 1, ends something
+//
+// A heavier one makes or reads SDP, looks through many rooms or users, reads the disk, or is told to many. What only ends something no
+// budget of a user's refuses.
 
 /// A request of a client, typed. Each group is served in one place, which must know all cases of it.
 public indirect enum Request: Hashable, Sendable {
   case session(SessionRequest)
-  case userQuery(UserQueryParams)
+  case userQuery(UserQueryParams)  // user.query -> UserQueryResult, weight 5
   case block(BlockRequest)
   case room(RoomRequest)
   case chat(ChatRequest)
@@ -16,131 +22,105 @@ public indirect enum Request: Hashable, Sendable {
 
 /// The session itself: `session.…` and `ping`.
 public enum SessionRequest: Hashable, Sendable {
-  case hello(HelloParams)
-  case resume(ResumeParams)
-  case token(TokenParams)
-  case bye
-  case ping
+  case hello(HelloParams)  // session.hello -> HelloResult, weight 5
+  case resume(ResumeParams)  // session.resume -> ResumeResult, weight 5
+  case token(TokenParams)  // session.token -> {}, weight 5
+  case bye  // session.bye -> {}, weight 1, ends something
+  case ping  // ping -> {}, weight 1
 }
 
 /// Whom one does not want to be rung by: `user.block`, `user.unblock` and `user.blocked`.
 public enum BlockRequest: Hashable, Sendable {
-  case add(BlockParams)
-  case remove(BlockParams)
-  case list
+  case add(BlockParams)  // user.block -> {}, weight 2
+  case remove(BlockParams)  // user.unblock -> {}, weight 2
+  case list  // user.blocked -> BlockedResult, weight 5
 }
 
 /// Rooms that are not those of calls: `room.…`.
 public enum RoomRequest: Hashable, Sendable {
-  case join(RoomJoinParams)
-  case leave(RoomParams)
-  case list(RoomListParams = RoomListParams())
-  case info(RoomParams)
-  case moderate(ModerateParams)
-  case raiseHand(RaiseHandParams)
+  case join(RoomJoinParams)  // room.join -> RoomSnapshot, weight 10
+  case leave(RoomParams)  // room.leave -> {}, weight 1, ends something
+  case list(RoomListParams = RoomListParams())  // room.list -> RoomListResult, weight 5
+  case info(RoomParams)  // room.info -> RoomInfo, weight 1
+  case moderate(ModerateParams)  // room.moderate -> {}, weight 2
+  case raiseHand(RaiseHandParams)  // room.raiseHand -> {}, weight 1
 }
 
 /// What is said in a room: `chat.…`.
 public enum ChatRequest: Hashable, Sendable {
-  case send(ChatSendParams)
-  case history(ChatHistoryParams)
+  case send(ChatSendParams)  // chat.send -> ChatSendResult, weight 2
+  case history(ChatHistoryParams)  // chat.history -> ChatHistoryResult, weight 5
 }
 
 /// The two peer connections of a seat: `pc.…`.
 public enum PeerConnectionRequest: Hashable, Sendable {
-  case offer(PublishOfferParams)
-  case answer(SubscribeAnswerParams)
-  case restart(RestartParams)
+  case offer(PublishOfferParams)  // pc.offer -> PublishResult, weight 10
+  case answer(SubscribeAnswerParams)  // pc.answer -> {}, weight 5
+  case restart(RestartParams)  // pc.restart -> {}, weight 5
 }
 
 /// Tracks that the client publishes: `track.unpublish`, `track.mute` and `track.unmute`.
 public enum TrackRequest: Hashable, Sendable {
-  case unpublish(TrackParams)
-  case mute(TrackParams)
-  case unmute(TrackParams)
+  case unpublish(TrackParams)  // track.unpublish -> {}, weight 5, ends something
+  case mute(TrackParams)  // track.mute -> MuteResult, weight 1, ends something
+  case unmute(TrackParams)  // track.unmute -> MuteResult, weight 1
 }
 
 /// Tracks that the client receives: `track.subscribe`, `track.unsubscribe`, `track.update` and `subscription.swap`.
 public enum SubscriptionRequest: Hashable, Sendable {
-  case subscribe(SubscribeParams)
-  case unsubscribe(SubscriptionParams)
-  case update(SubscriptionUpdateParams)
-  case swap(SwapParams)
+  case subscribe(SubscribeParams)  // track.subscribe -> SubscribeResult, weight 2
+  case unsubscribe(SubscriptionParams)  // track.unsubscribe -> {}, weight 2, ends something
+  case update(SubscriptionUpdateParams)  // track.update -> {}, weight 1
+  case swap(SwapParams)  // subscription.swap -> {}, weight 1
 }
 
 /// Places whose track the server exchanges: `view.…`.
 public enum ViewRequest: Hashable, Sendable {
-  case open(ViewOpenParams)
-  case show(ViewShowParams)
+  case open(ViewOpenParams)  // view.open -> ViewOpenResult, weight 5
+  case show(ViewShowParams)  // view.show -> {}, weight 1
 }
 
 /// Calls: `call.…`.
 public enum CallRequest: Hashable, Sendable {
-  case start(CallStartParams)
-  case ringing(CallParams)
-  case accept(CallAcceptParams)
-  case reject(CallRejectParams)
-  case cancel(CallCancelParams)
-  case hangup(CallHangupParams)
-  case invite(CallInviteParams)
-  case cancelInvite(CallCancelInviteParams)
-  case join(CallJoinParams)
-  case get(CallParams)
-  case current
-  case available
-  case history(CallHistoryParams)
-  case mediaChange(MediaChangeParams)
-  case end(CallParams)
+  case start(CallStartParams)  // call.start -> CallStartResult, weight 10
+  case ringing(CallParams)  // call.ringing -> {}, weight 1
+  case accept(CallAcceptParams)  // call.accept -> CallRoomResult, weight 10
+  case reject(CallRejectParams)  // call.reject -> CallResultObject, weight 1, ends something
+  case cancel(CallCancelParams)  // call.cancel -> CallResultObject, weight 1, ends something
+  case hangup(CallHangupParams)  // call.hangup -> CallResultObject, weight 1, ends something
+  case invite(CallInviteParams)  // call.invite -> CallInviteResult, weight 5
+  case cancelInvite(CallCancelInviteParams)  // call.cancelInvite -> {}, weight 1, ends something
+  case join(CallJoinParams)  // call.join -> CallRoomResult, weight 10
+  case get(CallParams)  // call.get -> CallResultObject, weight 2
+  case current  // call.current -> CallCurrentResult, weight 1
+  case available  // call.available -> CallListResult, weight 5
+  case history(CallHistoryParams)  // call.history -> CallHistoryResult, weight 5
+  case mediaChange(MediaChangeParams)  // call.mediaChange -> {}, weight 2
+  case end(CallParams)  // call.end -> CallResultObject, weight 1, ends something
 }
 
-extension Request {
-  /// Decodes the params of a method. Says nothing of bounds: see `validate()`.
-  public init(method: Method, params: Params) throws {
-    switch method {
-    case .sessionHello: self = .session(.hello(try params.decode(HelloParams.self)))
-    case .sessionResume: self = .session(.resume(try params.decode(ResumeParams.self)))
-    case .sessionToken: self = .session(.token(try params.decode(TokenParams.self)))
-    case .sessionBye: self = .session(.bye)
-    case .ping: self = .session(.ping)
-    case .userQuery: self = .userQuery(try params.decode(UserQueryParams.self))
-    case .userBlock: self = .block(.add(try params.decode(BlockParams.self)))
-    case .userUnblock: self = .block(.remove(try params.decode(BlockParams.self)))
-    case .userBlocked: self = .block(.list)
-    case .roomJoin: self = .room(.join(try params.decode(RoomJoinParams.self)))
-    case .roomLeave: self = .room(.leave(try params.decode(RoomParams.self)))
-    case .roomList: self = .room(.list(try params.decode(RoomListParams.self)))
-    case .roomInfo: self = .room(.info(try params.decode(RoomParams.self)))
-    case .roomModerate: self = .room(.moderate(try params.decode(ModerateParams.self)))
-    case .roomRaiseHand: self = .room(.raiseHand(try params.decode(RaiseHandParams.self)))
-    case .chatSend: self = .chat(.send(try params.decode(ChatSendParams.self)))
-    case .chatHistory: self = .chat(.history(try params.decode(ChatHistoryParams.self)))
-    case .pcOffer: self = .peerConnection(.offer(try params.decode(PublishOfferParams.self)))
-    case .pcAnswer: self = .peerConnection(.answer(try params.decode(SubscribeAnswerParams.self)))
-    case .pcRestart: self = .peerConnection(.restart(try params.decode(RestartParams.self)))
-    case .trackUnpublish: self = .track(.unpublish(try params.decode(TrackParams.self)))
-    case .trackMute: self = .track(.mute(try params.decode(TrackParams.self)))
-    case .trackUnmute: self = .track(.unmute(try params.decode(TrackParams.self)))
-    case .trackSubscribe: self = .subscription(.subscribe(try params.decode(SubscribeParams.self)))
-    case .trackUnsubscribe: self = .subscription(.unsubscribe(try params.decode(SubscriptionParams.self)))
-    case .trackUpdate: self = .subscription(.update(try params.decode(SubscriptionUpdateParams.self)))
-    case .subscriptionSwap: self = .subscription(.swap(try params.decode(SwapParams.self)))
-    case .viewOpen: self = .view(.open(try params.decode(ViewOpenParams.self)))
-    case .viewShow: self = .view(.show(try params.decode(ViewShowParams.self)))
-    case .callStart: self = .call(.start(try params.decode(CallStartParams.self)))
-    case .callRinging: self = .call(.ringing(try params.decode(CallParams.self)))
-    case .callAccept: self = .call(.accept(try params.decode(CallAcceptParams.self)))
-    case .callReject: self = .call(.reject(try params.decode(CallRejectParams.self)))
-    case .callCancel: self = .call(.cancel(try params.decode(CallCancelParams.self)))
-    case .callHangup: self = .call(.hangup(try params.decode(CallHangupParams.self)))
-    case .callInvite: self = .call(.invite(try params.decode(CallInviteParams.self)))
-    case .callCancelInvite: self = .call(.cancelInvite(try params.decode(CallCancelInviteParams.self)))
-    case .callJoin: self = .call(.join(try params.decode(CallJoinParams.self)))
-    case .callGet: self = .call(.get(try params.decode(CallParams.self)))
-    case .callCurrent: self = .call(.current)
-    case .callAvailable: self = .call(.available)
-    case .callHistory: self = .call(.history(try params.decode(CallHistoryParams.self)))
-    case .callMediaChange: self = .call(.mediaChange(try params.decode(MediaChangeParams.self)))
-    case .callEnd: self = .call(.end(try params.decode(CallParams.self)))
-    }
-  }
+/// The result of a request, typed. Several methods share a type, so that a reply is decoded by the method it answers.
+public indirect enum Reply: Hashable, Sendable {
+  /// `{}`.
+  case empty
+  case hello(HelloResult)
+  case resumed(ResumeResult)
+  case users(UserQueryResult)
+  case blocked(BlockedResult)
+  case room(RoomSnapshot)
+  case rooms(RoomListResult)
+  case roomInfo(RoomInfo)
+  case chatSent(ChatSendResult)
+  case messages(ChatHistoryResult)
+  case published(PublishResult)
+  case muted(MuteResult)
+  case subscribed(SubscribeResult)
+  case views(ViewOpenResult)
+  case callStarted(CallStartResult)
+  case callRoom(CallRoomResult)
+  case call(CallResultObject)
+  case callInvited(CallInviteResult)
+  case callCurrent(CallCurrentResult)
+  case calls(CallListResult)
+  case records(CallHistoryResult)
 }

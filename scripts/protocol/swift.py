@@ -1,0 +1,136 @@
+"""The Swift files that follow from the declarations: tables of requests, replies and events, and how each object writes its fields."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .declarations import OPAQUE, Choice, Field, Object, Protocol, Request
+
+HEAD = "// swift-format-ignore-file\n// Made by scripts/wire of Sources/wire/RoostProtocol/messages; `make wire` makes it again. Do not edit.\n"
+WIDTH = 118
+
+
+def cases(patterns: Iterable[str], value: str, indent: str = "    ") -> list[str]:
+    """A case of several patterns, in as many lines as it takes."""
+    lines: list[str] = []
+    line = indent + "case "
+    every = list(patterns)
+    for index, pattern in enumerate(every):
+        end = "," if index < len(every) - 1 else ":"
+        if len(line) + len(pattern) + 1 > WIDTH and line.strip() != "case":
+            lines.append(line.rstrip())
+            line = indent + "  "
+        line += pattern + end + " "
+    return [*lines, line + value]
+
+
+def methods(protocol: Protocol) -> str:
+    lines = [HEAD, "/// `method` of a request.", "public enum Method: String, CaseIterable, Hashable, Sendable {"]
+    lines += [f"  case {one.name}" + (f' = "{one.method}"' if one.name != one.method else "") for one in protocol.requests]
+    lines += ["}", "", "extension Request {", "  /// Decodes the params of a method. Says nothing of bounds: see `validate()`."]
+    lines += ["  public init(method: Method, params: Params) throws {", "    switch method {"]
+    lines += [f"    case .{one.name}: self = {made(one)}" for one in protocol.requests]
+    lines += ["    }", "  }", "", "  /// The method's name on the wire.", "  public var method: Method {", "    switch self {"]
+    lines += [f"    case {one.pattern()}: .{one.name}" for one in protocol.requests]
+    lines += ["    }", "  }", "", "  /// The params, to be written; nil for a method that has none."]
+    lines += ["  public var params: (any JSONWritable & Sendable)? {", "    switch self {"]
+    lines += [f"    case {one.pattern('params')}: params" for one in protocol.requests if one.params]
+    lines += cases([one.pattern() for one in protocol.requests if not one.params], "nil")
+    return "\n".join([*lines, "    }", "  }", "}", ""])
+
+
+def made(request: Request) -> str:
+    """A request of its params."""
+    inner = f".{request.case}" + (f"(try params.decode({request.params}.self))" if request.params else "")
+    return f".{request.group}({inner})" if request.group else inner
+
+
+def weights(protocol: Protocol) -> str:
+    lines = [HEAD, "extension Request {", "  /// The most that a request weighs."]
+    lines += [f"  public static let mostWeight = {max(one.weight for one in protocol.requests)}", ""]
+    lines += ["  /// What it takes from the budgets of its connection and its user, 1 to `mostWeight`. A heavier one makes or reads SDP,"]
+    lines += ["  /// looks through many rooms or users, reads the disk, or is told to many.", "  public var weight: Int {", "    switch self {"]
+    for weight in sorted({one.weight for one in protocol.requests}):
+        lines += cases([one.pattern() for one in protocol.requests if one.weight == weight], str(weight))
+    lines += ["    }", "  }", "", "  /// Whether it only ends something: then no budget of a user's refuses it, so that nobody stays where they do not"]
+    lines += ["  /// want to be.", "  public var endsSomething: Bool {", "    switch self {"]
+    for ends in (True, False):
+        lines += cases([one.pattern() for one in protocol.requests if one.ends == ends], str(ends).lower())
+    return "\n".join([*lines, "    }", "  }", "}", ""])
+
+
+def replies(protocol: Protocol) -> str:
+    lines = [HEAD, "extension Reply {", "  /// Writes the result object.", "  func write(to json: inout JSONWriter) throws {", "    switch self {"]
+    lines += ['    case .empty: json.raw("{}")']
+    lines += [f"    case .{case}(let result): try json.value(result)" for case in protocol.replies.values()]
+    lines += ["    }", "  }", "", "  /// Decodes the result of a method.", "  public init(method: Method, from decoder: any Decoder) throws {"]
+    lines += ["    switch method {"]
+    lines += cases([f".{one.name}" for one in protocol.requests if not one.result], "self = .empty")
+    for result, case in protocol.replies.items():
+        answered = [f".{one.name}" for one in protocol.requests if one.result == result]
+        if answered:
+            lines += cases(answered, f"self = .{case}(try {result}(from: decoder))")
+    return "\n".join([*lines, "    }", "  }", "}", ""])
+
+
+def events(protocol: Protocol) -> str:
+    lines = [HEAD, "/// Names of events on the wire.", "public enum EventName: String, CaseIterable, Hashable, Sendable {"]
+    lines += [f'  case {one.case} = "{one.name}"' for one in protocol.events]
+    lines += ["}", "", "extension Event {", "  /// The name on the wire.", "  public var name: EventName {", "    switch self {"]
+    lines += [f"    case .{one.case}: .{one.case}" for one in protocol.events]
+    lines += ["    }", "  }", "", "  /// Decodes the params of an event.", "  public init(name: EventName, from decoder: any Decoder) throws {"]
+    lines += ["    switch name {"]
+    for one in protocol.events:
+        payload = f"(try {one.params}(from: decoder))" if one.params else ""
+        lines += [f"    case .{one.case}: self = .{one.case}{payload}"]
+    lines += ["    }", "  }", "", "  /// Writes the params' own fields behind the envelope's, which are in the object already."]
+    lines += ["  func writeFields(to json: inout JSONWriter) throws {", "    switch self {"]
+    for params in dict.fromkeys(one.params for one in protocol.events):
+        same = [one for one in protocol.events if one.params == params]
+        binding = "(let params)" if params else ""
+        lines += cases([f".{one.case}{binding}" for one in same], "try params.writeFields(to: &json)" if params else "break")
+    return "\n".join([*lines, "    }", "  }", "}", ""])
+
+
+def statement(one: Field, protocol: Protocol, value: str | None = None) -> str:
+    """How a field is written."""
+    name = one.type.name
+    value = value or one.name
+    if name == "JSONValue":
+        return f'try json.field("{one.key}", encoding: {value})'
+    if name in protocol.numbers:
+        return f'json.field("{one.key}", {value}.rawValue)'
+    fails = protocol.is_object(name) or name == "Double"
+    return f'{"try " if fails else ""}json.field("{one.key}", {value})'
+
+
+def writer(made: Object | Choice, protocol: Protocol) -> list[str]:
+    lines = [f"extension {made.name}: JSONWritable {{"]
+    if isinstance(made, Object):
+        body = ["    " + statement(one, protocol) for one in made.fields]
+    else:
+        body = ["    switch self {"]
+        body += [f"    case .{one.name}(let value): {statement(one, protocol, 'value')}" for one in made.fields] + ["    }"]
+    return [*lines, "  /// The fields, in the order of the protocol.", f"  public func writeFields(to json: inout JSONWriter) throws {{", *body, "  }", "}", ""]
+
+
+def writers(protocol: Protocol) -> str:
+    lines = [HEAD]
+    for made in [*protocol.objects.values(), *protocol.choices.values()]:
+        for one in made.fields:
+            if one.type.is_list and one.type.name in ("Bool", "Int64", "UInt32", "Double", *OPAQUE[1:], *protocol.numbers):
+                raise one.place.expects(f"a list that JSONWriter has a function for, and not one of `{one.type.name}`")
+            if one.type.is_optional and (one.type.name == "Double" or one.type.name in protocol.numbers):
+                raise one.place.expects(f"a type that JSONWriter has a function for, and not `{one.type.name}?`")
+        lines += writer(made, protocol)
+    return "\n".join(lines)
+
+
+def files(protocol: Protocol) -> dict[str, str]:
+    folder = "Sources/wire/RoostProtocol/generated"
+    return {
+        f"{folder}/Methods.swift": methods(protocol),
+        f"{folder}/RequestWeights.swift": weights(protocol),
+        f"{folder}/Replies.swift": replies(protocol),
+        f"{folder}/EventNames.swift": events(protocol),
+        f"{folder}/FieldWriters.swift": writers(protocol),
+    }
