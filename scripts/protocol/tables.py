@@ -1,13 +1,14 @@
 """Texts between marks in files that people write otherwise: tables of docs/protocol.md, types in roost.d.ts.
 A table of an object: `<!-- wire: HelloParams -->` and `<!-- /wire -->` around it. With fields behind the name it has those alone, in their
-order: `<!-- wire: HelloParams user token -->`. `<!-- wire: weights -->` is the table of weights."""
+order: `<!-- wire: HelloParams user token -->`. `<!-- wire: weights -->` is the table of weights, and `<!-- wire: objects Track Message -->`
+one with a row for each object."""
 from __future__ import annotations
 
 import pathlib
 import re
 from collections.abc import Callable
 
-from .declarations import Object, Place, Protocol
+from .declarations import Field, Object, Place, Protocol
 
 Filling = Callable[[str, Place], str]
 
@@ -63,11 +64,30 @@ def table(made: Object, chosen: list[str], place: Place) -> str:
     return "\n".join(rows + [f"| `{one.key}`{' (optional)' if one.type.is_optional else ''} | {said(one.doc)} |" for one in fields])
 
 
+def named(one: Field, protocol: Protocol) -> str:
+    """A field with what it is made of: `tracks[Track]?`."""
+    inner = one.type.name if protocol.is_object(one.type.name) else ""
+    brackets = f"[{inner}]" if one.type.is_list else f" ({inner})" if inner else ""
+    mark = "?" if one.type.is_optional else ""
+    return f"`{one.key}{brackets}{mark}`" if one.type.is_list else f"`{one.key}{mark}`{brackets}"
+
+
+def objects(names: list[str], protocol: Protocol, place: Place) -> str:
+    rows = ["| object | fields |", "|---|---|"]
+    for name in names:
+        if name not in protocol.objects:
+            raise place.expects(f"objects of the protocol, and not `{name}`")
+        rows.append(f"| {name} | " + ", ".join(named(one, protocol) for one in protocol.objects[name].fields) + " |")
+    return "\n".join(rows)
+
+
 def tables(root: pathlib.Path, protocol: Protocol) -> dict[str, str]:
     def filling(words: str, place: Place) -> str:
         name, *chosen = words.split()
         if name == "weights":
             return weights(protocol)
+        if name == "objects":
+            return objects(chosen, protocol, place)
         if name not in protocol.objects:
             raise place.expects(f"a type of the protocol or `weights`, and not `{name}`")
         return table(protocol.objects[name], chosen, place)

@@ -593,23 +593,23 @@ export namespace wire {
   interface AnnouncedTrack {
     /** Its media line. */
     mid: string;
-    /** Audio or video. */
+    /** Audio or video, as on the line. */
     kind: TrackKind;
-    /** What to call it, at most 128 bytes. */
+    /** What to call it, in words for people or for one's own program; at most 128 bytes. */
     label?: string;
-    /** What it comes from: one of `TrackSource.known`. */
+    /** What it comes from: `camera`, `microphone`, `screen`, `screen_audio` (the sound of a shared screen). A client that shows a screen larger than people goes by this; of a track without it, by the label `screen`. */
     source?: TrackSource;
     /** Which of a device's views it is, 0 to 255. */
     viewIndex?: number;
-    /** How one picture holds several views; opaque, at most 4 KiB. */
+    /** How one picture holds several views: any JSON up to 4 KiB. */
     split?: unknown;
-    /** Layers that are sent. */
+    /** Names of the layers that are sent: `low`, `standard`, `high`. */
     definitions?: Definition[];
-    /** Lines of the picture in each layer, the lowest layer first; 1 to 16,384 each. Absent where they are not known. */
+    /** Lines of the picture in each layer, lowest first: `[180, 360, 720]`; 1 to 16,384 each. It counts where there is one for each layer. */
     heights?: number[];
     /** Whether it starts muted; false when absent. */
     muted?: boolean;
-    /** Whether the client does what `track.layers` tells; false when absent, and then it is never told. */
+    /** Whether the client does what `track.layers` tells; without it that event never comes. */
     pausesLayers?: boolean;
   }
   /** Whom an answer stops. */
@@ -956,31 +956,31 @@ export namespace wire {
   }
   /** Params of `call.start`. */
   interface CallStartParams {
-    /** Whom to call. */
+    /** Users; oneself is left out, and counts as nobody: 3012 when nobody is left. */
     to: string[];
-    /** One to one, one to many, or group. */
+    /** `one_to_one` (one user), `one_to_many`, `group`. */
     kind: CallKind;
-    /** Audio or video. */
+    /** `video` (16 people) or `audio` (32); the caps are those of the kind `group` in `rooms.yaml`. One more gets 3014. */
     media: MediaClass;
-    /** How long to ring, 5,000 to 180,000. */
+    /** How long to ring, 5000 to 180000, kept within `calls.ring_timeout_min` and `_max`. */
     ringTimeoutMs?: number;
-    /** What a reject ends; by the kind when absent. */
+    /** `any_ends` (default for two) or `ignore` (the only one for a group): what the reject of one of those called does before anybody has answered. */
     rejectPolicy?: RejectPolicy;
-    /** Whom an answer stops; by the kind when absent. */
+    /** `first_wins` for `one_to_one` and `one_to_many`, `everyone` for `group`; anything else is −32602. */
     answerPolicy?: AnswerPolicy;
-    /** What happens to one who is in another call; by the kind when absent. */
+    /** `reject` (default for two) or `ring` (default for a group): what becomes of a callee who is in a call. Invitees have a policy of their own. */
     busyPolicy?: BusyPolicy;
-    /** Sent along verbatim; opaque, at most 4 KiB. */
+    /** Any JSON up to 4 KiB, shown to all members byte for byte as it was written. */
     extra?: unknown;
-    /** Handed to the push webhook verbatim; opaque, at most 4 KiB. */
+    /** Any JSON up to 4 KiB for whoever wakes phones, byte for byte; also in accept, reject, cancel, hang-up and invite. */
     push?: unknown;
-    /** The client's own name for it: started twice, it rings once. */
+    /** Started again under the same name it is the same call, and rings nobody twice. */
     clientCallId?: string;
-    /** Whether to leave the call one is in. */
+    /** Whether to hang up the call that one is in; else 3011 with its id in `reason`. */
     replace?: boolean;
-    /** What to tell the others of oneself, at most 4 KiB; as in `room.join`. */
+    /** What to tell the others of oneself, as in `room.join`: any JSON up to 4 KiB, theirs to see in the room's `participants`; also in accept and join. */
     metadata?: unknown;
-    /** Whether to receive every track of the call; true when absent. */
+    /** Whether to receive every track of the call; true when absent. False for one who binds views; also in accept and join. */
     autoSubscribe?: boolean;
   }
   /** Result of `call.start`. */
@@ -1079,31 +1079,31 @@ export namespace wire {
   type ErrorCode = number;
   /** `data` of an error object. What does not belong to an error is absent. */
   interface ErrorData {
-    /** The code's name, for people who read logs. */
+    /** The code's name. */
     name: string;
-    /** Whether the same request may succeed later. */
+    /** Whether the same request may succeed later with nobody doing anything; with 4006 once there is another media connection. */
     retryable: boolean;
     /** How long to wait before that. */
     retryAfterMs?: number;
-    /** Where it failed, for media. */
+    /** The step of media setup at fault. */
     step?: MediaStep;
-    /** Path of the parameter at fault, such as `tracks[0].mid`. */
+    /** The parameter at fault, such as `tracks[0].mid`. */
     field?: string;
-    /** What was expected there. */
+    /** What belongs there. */
     expected?: string;
-    /** The media line at fault. */
+    /** The media line at fault, where one is. */
     mid?: string;
     /** The bound that was reached. */
     limit?: number;
     /** How many there are. */
     count?: number;
-    /** How many have joined a call. */
+    /** How many have a seat in a call. */
     joined?: number;
-    /** How many ring for a call. */
+    /** For how many a seat is held in a call. */
     ringing?: number;
-    /** The outcome of a call, or a word that tells two causes of one code apart. */
+    /** Tells causes of one code apart: `device_in_use`, `resume_token`, `publishers`, `moderate`, `moderator`, `self`, `address`, `held`, `chat_disabled`, `denied`, `id_taken`, `reply_gone`, `caller`, `callee`, `pair`; for calls what has become of them. */
     reason?: string;
-    /** Whose doing it was. */
+    /** Who ended or answered a call. */
     by?: string;
     /** When a call ended, milliseconds since 1970. */
     endedAt?: number;
@@ -1124,44 +1124,44 @@ export namespace wire {
     | "moderate" | "record" | "admin" | (string & {});
   /** Params of `session.hello`. */
   interface HelloParams {
-    /** Who one is: 1 to 128 bytes, no control characters. */
+    /** Who one is: 1 to 128 bytes, no control characters. An open server takes any name. */
     user: string;
-    /** Proof of it, where the server asks for one. */
+    /** Proof of it, where the server asks for one; `user` is its `sub` then. An open server reads none. */
     token?: string;
-    /** Which of one's devices this is; made up by the server when absent. */
+    /** Which of one's devices this is; made up by the server (random) when absent, and returned. */
     deviceId?: string;
     /** What others see; `user` when absent. */
     displayName?: string;
-    /** What the device can do; shown by `user.query`. The server reads the fields of `ClientCapability`, and nothing else of it. */
+    /** What the device can do: any JSON up to 4 KiB, shown by `user.query`. The server acts on `freshLines: true`, `wholeOffers: true` and `clientOffers: true`, and on nothing else in it. */
     capabilities?: unknown;
     /** Whether calls shall ring here; true when absent. */
     callable?: boolean;
     /** Token of the session that this one replaces, where the same user and device have one already. */
     resumeToken?: string;
-    /** Whether to take that one's place without its token, where it is silent and came from the same network. */
+    /** On an open server: whether to take that one's place without its token, once it is silent and where it came from the same network. */
     takeover?: boolean;
   }
   /** Result of `session.hello`. */
   interface HelloResult {
     /** Names the session in logs. */
     sessionId: string;
-    /** Secret that `session.resume`, a takeover or another hello of this device must show. */
+    /** A secret. It resumes the session, and lets its owner replace it or take its seat. Keep it for as long as the tab or process lives. */
     resumeToken: string;
-    /** Who one is to the server. */
+    /** Who one is, as the server knows it. */
     user: string;
-    /** Which device one is to the server. */
+    /** Which device one is, as the server knows it. */
     deviceId: string;
     /** The server's clock, milliseconds since 1970. */
     serverTime: number;
-    /** What the server takes. */
+    /** What the server takes, and how long it keeps what. */
     limits: ServerLimits;
-    /** Servers that peer connections should use. */
+    /** For `RTCPeerConnection`; each has `urls` and perhaps `username` and `credential`. Often empty: the server is reachable by itself. */
     iceServers: ICEServer[];
-    /** Calls that ring for this user now. */
+    /** Calls that ring for this user on this device. */
     ringing: Call[];
-    /** The call this user is in. */
+    /** The call this user is in; absent when in none. */
     current?: Call;
-    /** Missed calls not yet seen. */
+    /** Missed calls that one has not looked at. */
     missed: number;
   }
   /** A STUN or TURN server, as RTCIceServer has it. */
@@ -1339,11 +1339,11 @@ export namespace wire {
   }
   /** What one is told of one's own ways. */
   interface OwnQuality {
-    /** How good the worse of both is. */
+    /** How good the worse of both is: `good`, `fair` (something may be noticed) or `poor` (it disturbs). */
     level: QualityLevel;
-    /** Why it is not good. */
+    /** Where it is not good: `interrupted` (nothing comes), `loss`, `bandwidth` (the line carries less than is wished for), `stalled` (pictures stand still), `delay`. */
     reason?: QualityReason;
-    /** Which of them is not good. */
+    /** Which of them is not good: `up` from the client, `down` to the client. */
     way?: QualityWay;
     /** Milliseconds there and back; absent where nothing measures it. */
     rtt?: number;
@@ -1357,7 +1357,7 @@ export namespace wire {
     paused: number;
     /** Videos that stood still for two seconds. */
     freezes: number;
-    /** What one publishes. */
+    /** What one publishes: `loss` (0 to 1, before repeats), `jitter` in milliseconds, `rate` in kbit/s. */
     tracks: OwnTrackQuality[];
   }
   /** One of one's own tracks on its way up. */
@@ -1529,17 +1529,17 @@ export namespace wire {
   }
   /** Params of `room.join`. */
   interface RoomJoinParams {
-    /** Name of the room: 1 to 128 bytes, printable, no blank at either end. */
+    /** Name of the room: 1 to 128 bytes, printable, no blank at either end. Names that begin with `call:` get 1005. */
     room: string;
-    /** What others see; that of `session.hello` when absent. */
+    /** What others see; that of `session.hello` when absent. 2003 when somebody else in the room has it, or one that reads the same. */
     displayName?: string;
-    /** Class of a room whose class is not decided; video when absent. */
+    /** `video` or `audio`: the class of a room that is empty and whose class is left to the first joiner; `video` when absent; ignored otherwise. */
     media?: MediaClass;
-    /** What to tell the others of oneself, at most 4 KiB. */
+    /** What to tell the others of oneself: any JSON up to 4 KiB; `{}` when absent. */
     metadata?: unknown;
     /** Whether to receive every track of the room; true when absent. */
     autoSubscribe?: boolean;
-    /** How many views to open with the seat, 0 to 49; none when absent. Who has views gets sound alone by `autoSubscribe`. */
+    /** How many views to open with the seat, 0 to 49. With one or more `autoSubscribe` means sound alone. A room without video opens none. Says nothing when one sits in the room already. */
     views?: number;
     /** Whether to take the seat of one's other device. */
     takeover?: boolean;
@@ -1596,19 +1596,19 @@ export namespace wire {
   }
   /** What moderators have made of a room. What is as usual is absent. */
   interface RoomModeration {
-    /** Nobody more is let in. */
+    /** Nobody more is let in; this is in `room.info`, too. */
     locked?: boolean;
-    /** Who comes waits to be admitted. */
+    /** Who comes waits to be admitted; this is in `room.info`, too. */
     lobby?: boolean;
-    /** Moderators alone may write. */
+    /** Moderators alone may write; this is in `room.info`, too. */
     chatDisabled?: boolean;
-    /** Tracks that oneself may not unmute. */
+    /** Kinds of tracks that oneself may not unmute. */
     held?: TrackKind[];
-    /** Who may not unmute: for moderators alone. */
+    /** For moderators: `kind`, and `users` who may not unmute. With `everybody: true` it is all but `users`. */
     holds?: TrackHold[];
-    /** Who waits in the lobby, the first first: for moderators alone. */
+    /** For moderators: who waits in the lobby, the first first. */
     waiting?: Waiting[];
-    /** Who is kept out, by name, the first `ProtocolLimits.page` of them: for moderators alone. `room.moderated` tells of what follows. */
+    /** For moderators: who is kept out, and `until` when (without it, until they are let in). Of many it is the first hundred by name; operators see all. `room.moderated` tells of what follows. */
     bans?: RoomBan[];
   }
   /** Params of `room.leave` and `room.info`. */

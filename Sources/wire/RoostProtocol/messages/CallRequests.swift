@@ -2,31 +2,35 @@
 
 /// Params of `call.start`.
 public struct CallStartParams: Codable, Hashable, Sendable {
-  /// Whom to call.
+  /// Users; oneself is left out, and counts as nobody: 3012 when nobody is left.
   public var to: [String]
-  /// One to one, one to many, or group.
+  /// `one_to_one` (one user), `one_to_many`, `group`.
   public var kind: CallKind
-  /// Audio or video.
+  /// `video` (16 people) or `audio` (32); the caps are those of the kind `group` in `rooms.yaml`. One more gets 3014.
   public var media: MediaClass
-  /// How long to ring, 5,000 to 180,000.
+  /// How long to ring, 5000 to 180000, kept within `calls.ring_timeout_min` and `_max`.
   public var ringTimeoutMs: Int64?
-  /// What a reject ends; by the kind when absent.
+  /// `any_ends` (default for two) or `ignore` (the only one for a group): what the reject of one of those called does
+  /// before anybody has answered.
   public var rejectPolicy: RejectPolicy?
-  /// Whom an answer stops; by the kind when absent.
+  /// `first_wins` for `one_to_one` and `one_to_many`, `everyone` for `group`; anything else is −32602.
   public var answerPolicy: AnswerPolicy?
-  /// What happens to one who is in another call; by the kind when absent.
+  /// `reject` (default for two) or `ring` (default for a group): what becomes of a callee who is in a call. Invitees
+  /// have a policy of their own.
   public var busyPolicy: BusyPolicy?
-  /// Sent along verbatim; opaque, at most 4 KiB.
+  /// Any JSON up to 4 KiB, shown to all members byte for byte as it was written.
   public var extra: JSONValue?
-  /// Handed to the push webhook verbatim; opaque, at most 4 KiB.
+  /// Any JSON up to 4 KiB for whoever wakes phones, byte for byte; also in accept, reject, cancel, hang-up and invite.
   public var push: JSONValue?
-  /// The client's own name for it: started twice, it rings once.
+  /// Started again under the same name it is the same call, and rings nobody twice.
   public var clientCallId: String?
-  /// Whether to leave the call one is in.
+  /// Whether to hang up the call that one is in; else 3011 with its id in `reason`.
   public var replace: Bool?
-  /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
+  /// What to tell the others of oneself, as in `room.join`: any JSON up to 4 KiB, theirs to see in the room's
+  /// `participants`; also in accept and join.
   public var metadata: JSONValue?
-  /// Whether to receive every track of the call; true when absent.
+  /// Whether to receive every track of the call; true when absent. False for one who binds views; also in accept and
+  /// join.
   public var autoSubscribe: Bool?
 
   /// All fields, in the order of the protocol.

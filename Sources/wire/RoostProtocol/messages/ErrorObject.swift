@@ -55,31 +55,34 @@ public struct ErrorObject: Error, Hashable, Sendable {
 
 /// `data` of an error object. What does not belong to an error is absent.
 public struct ErrorData: Codable, Hashable, Sendable {
-  /// The code's name, for people who read logs.
+  /// The code's name.
   public var name: String
-  /// Whether the same request may succeed later.
+  /// Whether the same request may succeed later with nobody doing anything; with 4006 once there is another media
+  /// connection.
   public var retryable: Bool
   /// How long to wait before that.
   public var retryAfterMs: Int64?
-  /// Where it failed, for media.
+  /// The step of media setup at fault.
   public var step: MediaStep?
-  /// Path of the parameter at fault, such as `tracks[0].mid`.
+  /// The parameter at fault, such as `tracks[0].mid`.
   public var field: String?
-  /// What was expected there.
+  /// What belongs there.
   public var expected: String?
-  /// The media line at fault.
+  /// The media line at fault, where one is.
   public var mid: String?
   /// The bound that was reached.
   public var limit: Int?
   /// How many there are.
   public var count: Int?
-  /// How many have joined a call.
+  /// How many have a seat in a call.
   public var joined: Int?
-  /// How many ring for a call.
+  /// For how many a seat is held in a call.
   public var ringing: Int?
-  /// The outcome of a call, or a word that tells two causes of one code apart.
+  /// Tells causes of one code apart: `device_in_use`, `resume_token`, `publishers`, `moderate`, `moderator`, `self`,
+  /// `address`, `held`, `chat_disabled`, `denied`, `id_taken`, `reply_gone`, `caller`, `callee`, `pair`; for calls what
+  /// has become of them.
   public var reason: String?
-  /// Whose doing it was.
+  /// Who ended or answered a call.
   public var by: String?
   /// When a call ended, milliseconds since 1970.
   public var endedAt: Int64?

@@ -6,23 +6,25 @@
 public struct AnnouncedTrack: Codable, Hashable, Sendable {
   /// Its media line.
   public var mid: String
-  /// Audio or video.
+  /// Audio or video, as on the line.
   public var kind: TrackKind
-  /// What to call it, at most 128 bytes.
+  /// What to call it, in words for people or for one's own program; at most 128 bytes.
   public var label: String?
-  /// What it comes from: one of `TrackSource.known`.
+  /// What it comes from: `camera`, `microphone`, `screen`, `screen_audio` (the sound of a shared screen). A client that
+  /// shows a screen larger than people goes by this; of a track without it, by the label `screen`.
   public var source: TrackSource?
   /// Which of a device's views it is, 0 to 255.
   public var viewIndex: Int?
-  /// How one picture holds several views; opaque, at most 4 KiB.
+  /// How one picture holds several views: any JSON up to 4 KiB.
   public var split: JSONValue?
-  /// Layers that are sent.
+  /// Names of the layers that are sent: `low`, `standard`, `high`.
   public var definitions: [Definition]?
-  /// Lines of the picture in each layer, the lowest layer first; 1 to 16,384 each. Absent where they are not known.
+  /// Lines of the picture in each layer, lowest first: `[180, 360, 720]`; 1 to 16,384 each. It counts where there is
+  /// one for each layer.
   public var heights: [Int]?
   /// Whether it starts muted; false when absent.
   public var muted: Bool?
-  /// Whether the client does what `track.layers` tells; false when absent, and then it is never told.
+  /// Whether the client does what `track.layers` tells; without it that event never comes.
   public var pausesLayers: Bool?
 
   /// All fields, in the order of the protocol.

@@ -182,19 +182,20 @@ public struct TrackHold: Codable, Hashable, Sendable {
 
 /// What moderators have made of a room. What is as usual is absent.
 public struct RoomModeration: Codable, Hashable, Sendable {
-  /// Nobody more is let in.
+  /// Nobody more is let in; this is in `room.info`, too.
   public var locked: Bool?
-  /// Who comes waits to be admitted.
+  /// Who comes waits to be admitted; this is in `room.info`, too.
   public var lobby: Bool?
-  /// Moderators alone may write.
+  /// Moderators alone may write; this is in `room.info`, too.
   public var chatDisabled: Bool?
-  /// Tracks that oneself may not unmute.
+  /// Kinds of tracks that oneself may not unmute.
   public var held: [TrackKind]?
-  /// Who may not unmute: for moderators alone.
+  /// For moderators: `kind`, and `users` who may not unmute. With `everybody: true` it is all but `users`.
   public var holds: [TrackHold]?
-  /// Who waits in the lobby, the first first: for moderators alone.
+  /// For moderators: who waits in the lobby, the first first.
   public var waiting: [Waiting]?
-  /// Who is kept out, by name, the first `ProtocolLimits.page` of them: for moderators alone. `room.moderated` tells of what follows.
+  /// For moderators: who is kept out, and `until` when (without it, until they are let in). Of many it is the first
+  /// hundred by name; operators see all. `room.moderated` tells of what follows.
   public var bans: [RoomBan]?
 
   /// All fields, in the order of the protocol.

@@ -86,11 +86,12 @@ public struct OwnTrackQuality: Codable, Hashable, Sendable {
 
 /// What one is told of one's own ways.
 public struct OwnQuality: Codable, Hashable, Sendable {
-  /// How good the worse of both is.
+  /// How good the worse of both is: `good`, `fair` (something may be noticed) or `poor` (it disturbs).
   public var level: QualityLevel
-  /// Why it is not good.
+  /// Where it is not good: `interrupted` (nothing comes), `loss`, `bandwidth` (the line carries less than is wished
+  /// for), `stalled` (pictures stand still), `delay`.
   public var reason: QualityReason?
-  /// Which of them is not good.
+  /// Which of them is not good: `up` from the client, `down` to the client.
   public var way: QualityWay?
   /// Milliseconds there and back; absent where nothing measures it.
   public var rtt: Int?
@@ -104,7 +105,7 @@ public struct OwnQuality: Codable, Hashable, Sendable {
   public var paused: Int
   /// Videos that stood still for two seconds.
   public var freezes: Int
-  /// What one publishes.
+  /// What one publishes: `loss` (0 to 1, before repeats), `jitter` in milliseconds, `rate` in kbit/s.
   public var tracks: [OwnTrackQuality]
 
   /// Good, with all figures zero.

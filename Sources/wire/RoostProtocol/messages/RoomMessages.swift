@@ -2,17 +2,20 @@
 
 /// Params of `room.join`.
 public struct RoomJoinParams: Codable, Hashable, Sendable {
-  /// Name of the room: 1 to 128 bytes, printable, no blank at either end.
+  /// Name of the room: 1 to 128 bytes, printable, no blank at either end. Names that begin with `call:` get 1005.
   public var room: String
-  /// What others see; that of `session.hello` when absent.
+  /// What others see; that of `session.hello` when absent. 2003 when somebody else in the room has it, or one that
+  /// reads the same.
   public var displayName: String?
-  /// Class of a room whose class is not decided; video when absent.
+  /// `video` or `audio`: the class of a room that is empty and whose class is left to the first joiner; `video` when
+  /// absent; ignored otherwise.
   public var media: MediaClass?
-  /// What to tell the others of oneself, at most 4 KiB.
+  /// What to tell the others of oneself: any JSON up to 4 KiB; `{}` when absent.
   public var metadata: JSONValue?
   /// Whether to receive every track of the room; true when absent.
   public var autoSubscribe: Bool?
-  /// How many views to open with the seat, 0 to 49; none when absent. Who has views gets sound alone by `autoSubscribe`.
+  /// How many views to open with the seat, 0 to 49. With one or more `autoSubscribe` means sound alone. A room without
+  /// video opens none. Says nothing when one sits in the room already.
   public var views: Int?
   /// Whether to take the seat of one's other device.
   public var takeover: Bool?

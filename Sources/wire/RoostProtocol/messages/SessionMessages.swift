@@ -2,21 +2,23 @@
 
 /// Params of `session.hello`.
 public struct HelloParams: Codable, Hashable, Sendable {
-  /// Who one is: 1 to 128 bytes, no control characters.
+  /// Who one is: 1 to 128 bytes, no control characters. An open server takes any name.
   public var user: String
-  /// Proof of it, where the server asks for one.
+  /// Proof of it, where the server asks for one; `user` is its `sub` then. An open server reads none.
   public var token: String?
-  /// Which of one's devices this is; made up by the server when absent.
+  /// Which of one's devices this is; made up by the server (random) when absent, and returned.
   public var deviceId: String?
   /// What others see; `user` when absent.
   public var displayName: String?
-  /// What the device can do; shown by `user.query`. The server reads the fields of `ClientCapability`, and nothing else of it.
+  /// What the device can do: any JSON up to 4 KiB, shown by `user.query`. The server acts on `freshLines: true`,
+  /// `wholeOffers: true` and `clientOffers: true`, and on nothing else in it.
   public var capabilities: JSONValue?
   /// Whether calls shall ring here; true when absent.
   public var callable: Bool?
   /// Token of the session that this one replaces, where the same user and device have one already.
   public var resumeToken: String?
-  /// Whether to take that one's place without its token, where it is silent and came from the same network.
+  /// On an open server: whether to take that one's place without its token, once it is silent and where it came from
+  /// the same network.
   public var takeover: Bool?
 
   /// All fields, in the order of the protocol.
@@ -51,23 +53,25 @@ public enum ClientCapability: String, CaseIterable, Sendable {
 public struct HelloResult: Codable, Hashable, Sendable {
   /// Names the session in logs.
   public var sessionId: String
-  /// Secret that `session.resume`, a takeover or another hello of this device must show.
+  /// A secret. It resumes the session, and lets its owner replace it or take its seat. Keep it for as long as the tab
+  /// or process lives.
   public var resumeToken: String
-  /// Who one is to the server.
+  /// Who one is, as the server knows it.
   public var user: String
-  /// Which device one is to the server.
+  /// Which device one is, as the server knows it.
   public var deviceId: String
   /// The server's clock, milliseconds since 1970.
   public var serverTime: Int64
-  /// What the server takes.
+  /// What the server takes, and how long it keeps what.
   public var limits: ServerLimits
-  /// Servers that peer connections should use.
+  /// For `RTCPeerConnection`; each has `urls` and perhaps `username` and `credential`. Often empty: the server is
+  /// reachable by itself.
   public var iceServers: [ICEServer]
-  /// Calls that ring for this user now.
+  /// Calls that ring for this user on this device.
   public var ringing: [Call]
-  /// The call this user is in.
+  /// The call this user is in; absent when in none.
   public var current: Call?
-  /// Missed calls not yet seen.
+  /// Missed calls that one has not looked at.
   public var missed: Int
 
   /// All fields, in the order of the protocol.
