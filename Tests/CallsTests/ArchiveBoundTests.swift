@@ -9,7 +9,7 @@ import Testing
 @Suite struct ArchiveBoundTests {
   private let now = Now(instant: .zero + .seconds(1), wallMilliseconds: 1_000)
 
-  private func call(_ number: Int, by caller: String = "a", members: Int = 2, extra: JSONValue? = nil) -> Call {
+  private func call(_ number: Int, by caller: String = "a", members: Int = 2, extra: RawJSON? = nil) -> Call {
     Call(
       callId: "call-\(number)", room: "call:call-\(number)", kind: .group, media: .audio, answerPolicy: .everyone,
       rejectPolicy: .ignore, busyPolicy: .ring, state: .ended, rev: 1, caller: caller,

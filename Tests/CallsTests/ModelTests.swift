@@ -477,9 +477,9 @@ private final class Model {
   private func anybody() -> Phone? { phones.randomElement(using: &random) }
   private func somebody() -> String { "u\(Int.random(in: 0..<20, using: &random))" }
   private func anyReason() -> Reason? { ([nil, nil] + Reason.said).randomElement(using: &random) ?? nil }
-  private func anyPush() -> JSONValue? {
+  private func anyPush() -> RawJSON? {
     guard Bool.random(using: &random) else { return .none }
-    return ["word": .integer(.random(in: 0..<100, using: &random))]
+    return ["word": RawJSON(.integer(.random(in: 0..<100, using: &random)))]
   }
   private func anyMedia() -> MediaClass { Bool.random(using: &random) ? .audio : .video }
 

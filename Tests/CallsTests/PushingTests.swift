@@ -27,8 +27,8 @@ import Testing
     return board.pushes.map { "\($0.to) \($0.type) \(word($0.push))" }
   }
 
-  private func word(_ push: JSONValue?) -> String {
-    guard case .object(let fields) = push, case .string(let word) = fields["say"] else { return "-" }
+  private func word(_ push: RawJSON?) -> String {
+    guard case .object(let fields) = push?.value, case .string(let word) = fields["say"] else { return "-" }
     return word
   }
 

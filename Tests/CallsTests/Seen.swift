@@ -20,7 +20,7 @@ struct SeenCall {
     var inProgress: Bool
     var until: Int64
     /// What the caller or inviter wants handed on to whoever wakes phones.
-    var push: JSONValue?
+    var push: RawJSON?
     /// Devices that have been told, or have said that they ring.
     var devices: Set<DeviceID> = []
     /// The names of those that were told to be silent.
@@ -64,7 +64,7 @@ struct SeenCall {
   /// What was told of the one who left a call between two while an invitee rang.
   var departure: (reason: Reason, by: String)?
 
-  init(_ call: Call, at phone: Phone, ringsUntil end: Int64, push: JSONValue?) {
+  init(_ call: Call, at phone: Phone, ringsUntil end: Int64, push: RawJSON?) {
     (caller, kind, media, rejectPolicy) = (call.caller, call.kind, call.media, call.rejectPolicy)
     id = call.callId
     (createdAt, rev, isActive) = (call.createdAt, call.rev, call.kind == .group)
@@ -125,7 +125,7 @@ struct SeenPush: Hashable {
   var callId: String
   var reason: Reason?
   /// What is handed on.
-  var push: JSONValue?
+  var push: RawJSON?
 }
 
 /// One step of the switchboard as it is seen from outside.

@@ -163,7 +163,7 @@ extension Witness {
   }
 
   /// What the request that is served wants said about this call to whoever wakes phones.
-  func handedOn(_ id: String) -> JSONValue? {
+  func handedOn(_ id: String) -> RawJSON? {
     let about = step.request?.callId ?? step.entered?.callId
     return about == id ? step.request?.push : nil
   }
@@ -323,7 +323,7 @@ extension Request {
   }
 
   /// What it wants handed on; a device that is silenced has nothing to say.
-  fileprivate var push: JSONValue? {
+  fileprivate var push: RawJSON? {
     switch self {
     case .call(.start(let params)): params.push
     case .call(.accept(let params)): params.push

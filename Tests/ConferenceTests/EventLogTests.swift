@@ -66,7 +66,8 @@ import Testing
       trackId: "t1", kind: .video, label: text, muted: false, split: opaque,
       definitions: [.low, .high])
     let person = Participant(
-      participantId: "p1", user: text, displayName: text, state: .joined, metadata: opaque, tracks: [track, track])
+      participantId: "p1", user: text, displayName: text, state: .joined, metadata: RawJSON(opaque),
+      tracks: [track, track])
     let message = Message(
       msgId: "m1", room: "demo", ts: 0, from: "A", displayName: "A", to: [text, "\"\"\""], text: text)
     let events: [Event] = [

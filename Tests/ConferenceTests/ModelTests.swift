@@ -157,7 +157,7 @@ private final class Model {
     let result = scene.join(client, rooms.randomElement(using: &random) ?? "x") {
       $0.media = [nil, .audio, .video].randomElement(using: &random) ?? nil
       $0.displayName = ["Anna", nil, nil, nil, nil].randomElement(using: &random) ?? nil
-      $0.metadata = ["n": .integer(.random(in: 0...3, using: &random))]
+      $0.metadata = ["n": RawJSON(.integer(.random(in: 0...3, using: &random)))]
       $0.autoSubscribe = [nil, nil, false, true].randomElement(using: &random) ?? nil
       $0.views = [nil, nil, nil, 3].randomElement(using: &random) ?? nil
       $0.takeover = Bool.random(using: &random)

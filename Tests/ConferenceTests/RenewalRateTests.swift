@@ -16,7 +16,7 @@ import Testing
     return Scene(rules)
   }
 
-  private func rejoin(_ scene: Scene, _ client: Client, name: String? = nil, _ metadata: JSONValue? = nil)
+  private func rejoin(_ scene: Scene, _ client: Client, name: String? = nil, _ metadata: RawJSON? = nil)
     -> ErrorObject?
   {
     scene.refusal(client, .room(.join(RoomJoinParams(room: "demo", displayName: name, metadata: metadata))))
@@ -35,7 +35,7 @@ import Testing
     let (quiet, ben) = (quiet(scene), scene.client("B"))
     _ = try scene.join(quiet) { $0.displayName = "Quiet" }.get()
     _ = try scene.join(ben).get()
-    for change in [("loud", nil), (nil, ["x": 1]), ("QUIET", nil)] as [(String?, JSONValue?)] {
+    for change in [("loud", nil), (nil, ["x": 1]), ("QUIET", nil)] as [(String?, RawJSON?)] {
       let error = rejoin(scene, quiet, name: change.0, change.1)
       #expect(error?.code == .forbidden && error?.data.reason == "chat")
     }
@@ -49,7 +49,7 @@ import Testing
     #expect(rejoin(here.scene, here.ben, name: "benjamin", ["x": 1]) == nil, "who may, does")
     #expect(here.moderate(here.host, .disableChat) == nil)
     _ = here.carl.take()
-    for change in [("ben", nil), (nil, ["x": 2])] as [(String?, JSONValue?)] {
+    for change in [("ben", nil), (nil, ["x": 2])] as [(String?, RawJSON?)] {
       #expect(rejoin(here.scene, here.ben, name: change.0, change.1)?.data.reason == "chat_disabled")
     }
     #expect(here.carl.take().isEmpty && rejoin(here.scene, here.ben, name: "benjamin", ["x": 1]) == nil)
@@ -94,7 +94,7 @@ import Testing
       throw ErrorObject(.internalError)
     }
     let id = started.call.callId
-    func accept(_ metadata: JSONValue) -> Request { .call(.accept(CallAcceptParams(callId: id, metadata: metadata))) }
+    func accept(_ metadata: RawJSON) -> Request { .call(.accept(CallAcceptParams(callId: id, metadata: metadata))) }
     #expect(scene.code(quiet, accept(["x": 1])) == nil && scene.code(quiet, accept(["x": 1])) == nil)
     _ = anna.take()
     #expect(scene.refusal(quiet, accept(["x": 2]))?.data.reason == "chat")
@@ -140,7 +140,7 @@ import Testing
     #expect(rejoin(scene, anna, name: "one") == nil && rejoin(scene, anna, ["x": 1]) == nil)
     #expect(rejoin(scene, anna, name: "two", ["x": 2]) == nil, "both at once are one change")
     #expect(ben.takeNames() == [.participantUpdated, .participantUpdated, .participantUpdated])
-    for change in [("three", nil), (nil, ["x": 3])] as [(String?, JSONValue?)] {
+    for change in [("three", nil), (nil, ["x": 3])] as [(String?, RawJSON?)] {
       let error = rejoin(scene, anna, name: change.0, change.1)
       #expect(error?.code == .rateLimited && error?.data.retryAfterMs == 500)
     }
@@ -158,7 +158,7 @@ import Testing
   @Test func theSameHoldsInACall() throws {
     let scene = scene(2)
     let (anna, ben) = (scene.client("A"), scene.client("B"))
-    func start(_ metadata: JSONValue? = nil) -> Request {
+    func start(_ metadata: RawJSON? = nil) -> Request {
       .call(
         .start(CallStartParams(to: ["B"], kind: .oneToOne, media: .video, clientCallId: "mine", metadata: metadata)))
     }
@@ -166,7 +166,7 @@ import Testing
       throw ErrorObject(.internalError)
     }
     let id = started.call.callId
-    func accept(_ metadata: JSONValue) -> Request { .call(.accept(CallAcceptParams(callId: id, metadata: metadata))) }
+    func accept(_ metadata: RawJSON) -> Request { .call(.accept(CallAcceptParams(callId: id, metadata: metadata))) }
     #expect(scene.code(ben, accept(["x": 0])) == nil, "the seat itself costs nothing of it")
     #expect(scene.code(ben, accept(["x": 1])) == nil)
     #expect(scene.code(ben, .call(.join(CallJoinParams(callId: id, metadata: ["x": 2])))) == nil)
@@ -175,7 +175,7 @@ import Testing
     #expect(scene.code(ben, .call(.join(CallJoinParams(callId: id, metadata: ["x": 3])))) == .rateLimited)
     #expect(anna.take().isEmpty && scene.code(ben, accept(["x": 2])) == nil)
     for (index, code) in [nil, nil, ErrorCode.rateLimited].enumerated() {
-      #expect(scene.code(anna, start(["y": .integer(Int64(index))])) == code)
+      #expect(scene.code(anna, start(["y": RawJSON(.integer(Int64(index)))])) == code)
     }
   }
 }

@@ -192,7 +192,8 @@ import Testing
       let call = Call(
         callId: "c", room: "call:c", kind: .oneToMany, media: .video, answerPolicy: .firstWins, rejectPolicy: .anyEnds,
         busyPolicy: .ring, state: .active, rev: 3, caller: name, members: Array(repeating: member, count: count),
-        mediaRequest: MediaRequest(by: name, media: .audio), extra: .string(String(repeating: letter, count: 2_000)),
+        mediaRequest: MediaRequest(by: name, media: .audio),
+        extra: RawJSON(.string(String(repeating: letter, count: 2_000))),
         createdAt: 1_700_000_000_000, startedAt: 1_700_000_000_000, endedAt: 1_700_000_000_000, reason: .hangup,
         by: name,
         expiresAt: 1_700_000_000_000, remainingMs: 30_000)

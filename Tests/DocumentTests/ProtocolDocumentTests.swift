@@ -183,7 +183,7 @@ private struct FieldCoverage {
 
   mutating func look(at value: Any) {
     let mirror = Mirror(reflecting: value)
-    if value is JSONValue { return }
+    if value is JSONValue || value is RawJSON { return }
     let type = String(describing: mirror.subjectType)
     for child in mirror.children {
       let inner = Mirror(reflecting: child.value)

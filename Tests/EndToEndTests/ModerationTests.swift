@@ -84,7 +84,7 @@ extension EndToEnd {
           #expect(error?.code == .forbidden && error?.data.reason == "moderate", "\(action)")
         }
         // Nor do any of the words that a client may say of itself make somebody a moderator.
-        let metadata: JSONValue = ["role": "moderator", "moderate": true]
+        let metadata: RawJSON = ["role": "moderator", "moderate": true]
         _ = try await ben.join(RoomJoinParams(room: "hall", metadata: metadata))
         let error = try await refused { try await rooms[1].moderate(.end) }
         #expect(error?.data.reason == "moderate")

@@ -39,10 +39,10 @@ extension EndToEnd {
         #expect(
           snapshot.participants == [
             Participant(
-              participantId: annaId, user: "anna", displayName: "anna", state: .joined, metadata: .object([:]),
+              participantId: annaId, user: "anna", displayName: "anna", state: .joined, metadata: .emptyObject,
               tracks: tracks),
             Participant(
-              participantId: snapshot.selfId, user: "ben", displayName: "ben", state: .joined, metadata: .object([:]),
+              participantId: snapshot.selfId, user: "ben", displayName: "ben", state: .joined, metadata: .emptyObject,
               tracks: []),
           ])
 

@@ -44,7 +44,7 @@ import Testing
   @Test func whatPeopleSayIsOfAnyForm() {
     let texts: [Request] = [
       .session(.hello(HelloParams(user: "a", displayName: Self.bad))),
-      .room(.join(RoomJoinParams(room: "r", displayName: Self.bad, metadata: .string(Self.bad)))),
+      .room(.join(RoomJoinParams(room: "r", displayName: Self.bad, metadata: RawJSON(.string(Self.bad))))),
       .chat(.send(ChatSendParams(room: "r", text: Self.bad))),
     ]
     for request in texts { #expect(throws: Never.self) { try request.checkNames() } }

@@ -153,9 +153,12 @@ import Testing
     ),
     (request("call.start", #"{"to":["b"],"kind":"\udc00","media":"video"}"#), "kind", String.expectedText),
     (request("call.hangup", #"{"text":"a\ud83db"}"#), "text", String.expectedText),
-    (request("room.join", #"{"room":"a","metadata":{"x":[0,1e400]}}"#), "metadata.x[1]", "a number in range"),
-    (request("room.join", #"{"room":"a","metadata":{"x":"\ud800"}}"#), "metadata.x", String.expectedText),
-    (request("room.join", #"{"room":"a","metadata":-1e999}"#), "metadata", "a number in range"),
+    (
+      request("session.hello", #"{"user":"a","capabilities":{"x":[0,1e400]}}"#), "capabilities.x[1]",
+      "a number in range"
+    ),
+    (request("session.hello", #"{"user":"a","capabilities":{"x":"\ud800"}}"#), "capabilities.x", String.expectedText),
+    (request("session.hello", #"{"user":"a","capabilities":-1e999}"#), "capabilities", "a number in range"),
     (
       request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","heights":[180,1.5]}]}"#),
       "tracks[0].heights[1]", "a whole number in range"

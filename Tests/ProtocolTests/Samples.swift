@@ -3,7 +3,7 @@
 import RoostProtocol
 
 enum Samples {
-  static let opaque: JSONValue = ["a": [1, 2.5, "three", nil, true], "b": ["c": ["d": -4]]]
+  static let opaque: RawJSON = ["b": [1, 2.5, "three", nil, true], "a": ["c": ["d": -4]]]
 
   static let track = Track(
     trackId: "t1", kind: .video, label: "camera", source: .camera, muted: true, viewIndex: 2,
@@ -40,7 +40,7 @@ enum Samples {
     $0.count = 3
   }
   static let announced = AnnouncedTrack(
-    mid: "0", kind: .video, label: "left", source: .screen, viewIndex: 1, split: opaque, definitions: [.standard],
+    mid: "0", kind: .video, label: "left", source: .screen, viewIndex: 1, split: opaque.value, definitions: [.standard],
     heights: [720], muted: true, pausesLayers: true)
 
   static var requests: [Request] {
@@ -138,7 +138,7 @@ enum Samples {
         .userQuery,
         .users(
           UserQueryResult(users: [
-            UserPresence(user: "a", reachable: true, inCall: false, devices: 1, capabilities: [opaque])
+            UserPresence(user: "a", reachable: true, inCall: false, devices: 1, capabilities: [opaque.value])
           ]))
       ),
       (.userBlock, .empty), (.userUnblock, .empty), (.userBlocked, .blocked(BlockedResult(users: ["mallory"]))),

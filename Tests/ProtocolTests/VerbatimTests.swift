@@ -1,4 +1,4 @@
-// `extra` and `push` are the bytes that somebody wrote, wherever they go; and nothing else is.
+// `extra`, `push` and `metadata` are the bytes that somebody wrote, wherever they go; and nothing else is.
 
 import Foundation
 import RoostProtocol
@@ -26,7 +26,7 @@ import Testing
     return params
   }
 
-  private func text(_ value: JSONValue?) -> String? { if case .verbatim(let json) = value { json.text } else { nil } }
+  private func text(_ value: RawJSON?) -> String? { value?.text }
 
   /// Line 15: into the server, out of it to a client, and what a client makes of it.
   @Test(arguments: texts) func theBytesGoThrough(_ written: String) throws {
@@ -47,9 +47,8 @@ import Testing
 
   @Test func whatItSaysIsThereToo() throws {
     let extra = try #require(params(start(#"{ "order" : 7, "of":[1.0] }"#)).extra)
-    #expect(extra == ["order": 7, "of": [1]] && extra.decoded == ["order": 7, "of": [1]])
-    #expect(Set([extra, ["of": [1], "order": 7]]).count == 1, "equal values have one hash")
-    #expect(try params(start("1e400")).extra?.decoded == "1e400", "what no number can hold is text to who asks")
+    #expect(extra.value == ["order": 7, "of": [1]])
+    #expect(try params(start("1e400")).extra?.value == "1e400", "what no number can hold is text to who asks")
     #expect(try params(start("null")).extra == nil, "null is as if it were absent")
   }
 
@@ -58,14 +57,40 @@ import Testing
     #expect(try text(params(start("1.0", name: #"ext\u0072a"#)).extra) == "1.0")
   }
 
-  /// What is opaque besides is decoded, and what is in it is its own.
-  @Test func otherFieldsAreDecodedAsEver() throws {
-    let json = #"{"id":1,"method":"room.join","params":{"room":"a","metadata":{"extra":1.0,"push":{"a":[1]}}}}"#
+  /// What one says of oneself goes to the others as it came, whatever fields are in it.
+  @Test(arguments: texts) func metadataGoesThrough(_ written: String) throws {
+    let json = #"{"id":1,"method":"room.join","params":{"room":"a","metadata": \#(written) ,"views":1}}"#
     guard case .request(_, .room(.join(let join))) = ClientFrame.decode(Array(json.utf8)) else {
       throw ErrorObject(.internalError)
     }
-    #expect(join.metadata == ["extra": 1, "push": ["a": [1]]])
-    if case .object(let fields)? = join.metadata { #expect(text(fields["extra"]) == nil) }
+    #expect(text(join.metadata) == written && join.views == 1)
+    var room = Samples.room
+    room.participants[0].metadata = try #require(join.metadata)
+    let bytes = try ServerFrame.reply(.number(1), .room(room)).encode()
+    #expect(String(decoding: bytes, as: UTF8.self).contains(#""metadata":\#(written),"tracks""#))
+    guard case .reply(_, .room(let snapshot)) = try ServerFrame.decode(bytes, pending: { _ in .roomJoin }) else {
+      throw ErrorObject(.internalError)
+    }
+    #expect(snapshot == room)
+  }
+
+  /// What is opaque besides is decoded, and what is in it is its own.
+  @Test func otherFieldsAreDecodedAsEver() throws {
+    let json = #"{"id":1,"method":"session.hello","params":{"user":"a","capabilities":{"extra":1.0,"push":{"a":[1]}}}}"#
+    guard case .request(_, .session(.hello(let hello))) = ClientFrame.decode(Array(json.utf8)) else {
+      throw ErrorObject(.internalError)
+    }
+    #expect(hello.capabilities == ["extra": 1, "push": ["a": [1]]])
+  }
+
+  @Test func twoAreEqualWhereTheirBytesAre() throws {
+    let written: RawJSON = ["b": 1, "a": [1.5, nil, true, "x\"y"]]
+    #expect(written.text == #"{"b":1,"a":[1.5,null,true,"x\"y"]}"# && RawJSON(text: written.text) == written)
+    #expect(RawJSON(text: " \t[1 ,2]\r\n")?.text == "[1 ,2]" && RawJSON(text: "[1 ,2]") != RawJSON(text: "[1,2]"))
+    #expect(RawJSON(text: "1.0") != RawJSON(text: "1") && RawJSON(text: "1.0")?.value == RawJSON(text: "1")?.value)
+    let known: Set = [RawJSON(text: "1.0"), RawJSON(text: "1"), RawJSON(text: "1.0")]
+    #expect(known.count == 2)
+    for text in ["", " ", "{", "1 2", "nul", "\u{feff}1", "[1,]"] { #expect(RawJSON(text: text) == nil, "\(text)") }
   }
 
   /// What is no JSON never goes on as if it were some.
@@ -119,7 +144,7 @@ import Testing
     guard case .request(_, .room(.join(let params))) = ClientFrame.decode(Array(join.utf8)) else {
       throw ErrorObject(.internalError)
     }
-    #expect(params.metadata == ["x": "\u{1}abc\u{1}}{"])
+    #expect(params.metadata?.value == ["x": "\u{1}abc\u{1}}{"])
   }
 
   /// 4 KiB of bytes, blanks among them.

@@ -30,7 +30,8 @@ private struct Play {
 
   static func person(_ id: String, _ name: String, _ tracks: [Track]) -> Participant {
     Participant(
-      participantId: id, user: name.lowercased(), displayName: name, state: .joined, metadata: .null, tracks: tracks)
+      participantId: id, user: name.lowercased(), displayName: name, state: .joined, metadata: .emptyObject,
+      tracks: tracks)
   }
 
   static func info(publishers: Int, media: MediaClass = .video) -> Reply {

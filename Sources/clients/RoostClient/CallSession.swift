@@ -55,7 +55,7 @@ public struct CallSession: Sendable {
   /// - Throws: `.refused` with what became of it instead: 3002 CALL_ENDED, 3004 ANSWERED_ELSEWHERE …
   @discardableResult
   public func accept(
-    media: MediaClass? = nil, push: JSONValue? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+    media: MediaClass? = nil, push: RawJSON? = nil, metadata: RawJSON? = nil, autoSubscribe: Bool? = nil
   ) async throws(RoostError) -> RoomSession {
     try await enter(
       .call(
@@ -67,7 +67,7 @@ public struct CallSession: Sendable {
   /// Declines, on all of one's devices; or (`.thisDevice`) stops ringing here, and tells nobody.
   @discardableResult
   public func reject(
-    reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: JSONValue? = nil
+    reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: RawJSON? = nil
   ) async throws(RoostError) -> Call {
     let call = try await changed(
       .call(.reject(CallRejectParams(callId: callId, reason: reason, text: text, scope: scope, push: push))))
@@ -79,7 +79,7 @@ public struct CallSession: Sendable {
 
   /// Gives up a call that nobody has answered.
   @discardableResult
-  public func cancel(push: JSONValue? = nil) async throws(RoostError) -> Call {
+  public func cancel(push: RawJSON? = nil) async throws(RoostError) -> Call {
     try await changed(.call(.cancel(CallCancelParams(callId: callId, push: push))))
   }
 
@@ -87,7 +87,7 @@ public struct CallSession: Sendable {
 
   /// Hangs up: a call between two ends, a group goes on.
   @discardableResult
-  public func hangup(reason: Reason? = nil, text: String? = nil, push: JSONValue? = nil) async throws(RoostError)
+  public func hangup(reason: Reason? = nil, text: String? = nil, push: RawJSON? = nil) async throws(RoostError)
     -> Call
   {
     try await changed(.call(.hangup(CallHangupParams(callId: callId, reason: reason, text: text, push: push))))
@@ -98,7 +98,7 @@ public struct CallSession: Sendable {
   /// - Throws: `.refused` with 3013 CALL_FULL when not all of them have a seat: nobody is rung then.
   @discardableResult
   public func invite(
-    _ users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeout: Duration? = nil,
+    _ users: [String], extra: RawJSON? = nil, push: RawJSON? = nil, ringTimeout: Duration? = nil,
     busyPolicy: BusyPolicy? = nil
   ) async throws(RoostError) -> CallInviteResult {
     let params = CallInviteParams(
@@ -119,7 +119,7 @@ public struct CallSession: Sendable {
   /// - Throws: `.refused` with 3013 CALL_FULL, 3002 CALL_ENDED, 3007 NOT_INVITED, 2004 ALREADY_JOINED on another device …
   @discardableResult
   public func join(
-    media: MediaClass? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+    media: MediaClass? = nil, metadata: RawJSON? = nil, autoSubscribe: Bool? = nil
   ) async throws(RoostError) -> RoomSession {
     try await enter(
       .call(.join(CallJoinParams(callId: callId, media: media, metadata: metadata, autoSubscribe: autoSubscribe))))
@@ -129,7 +129,7 @@ public struct CallSession: Sendable {
   /// - Parameter resumeToken: that device's, where the server does not authenticate users.
   @discardableResult
   public func takeOver(
-    media: MediaClass? = nil, resumeToken: String? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+    media: MediaClass? = nil, resumeToken: String? = nil, metadata: RawJSON? = nil, autoSubscribe: Bool? = nil
   ) async throws(RoostError) -> RoomSession {
     try await enter(
       .call(

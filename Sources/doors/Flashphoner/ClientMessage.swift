@@ -100,7 +100,7 @@ extension ClientMessage {
     switch frame["data"] {
     case .array(let values)?: list = values
     case .null?, nil: list = []
-    case .bool?, .integer?, .number?, .string?, .object?, .verbatim?:
+    case .bool?, .integer?, .number?, .string?, .object?:
       throw MalformedMessage(word: word, reason: "data: expected a list.")
     }
     guard case .object(let fields)? = list.first ?? .emptyObject else {

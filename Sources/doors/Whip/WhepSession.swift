@@ -225,7 +225,7 @@ struct WhepSession: StreamSession {
       tracks(&own)
       guard !own.isEmpty else { return }
       people.append(
-        Participant(participantId: id, user: "", displayName: "", state: .joined, metadata: .null, tracks: own))
+        Participant(participantId: id, user: "", displayName: "", state: .joined, metadata: .emptyObject, tracks: own))
     }
   }
 

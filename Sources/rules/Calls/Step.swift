@@ -16,7 +16,7 @@ struct Step: ~Copyable {
   /// What the acting device hears after its reply.
   private var deferred: [CallEffect] = []
   /// The `push` of the request that is served, and the call that it is about.
-  private var payload: (call: CallID, push: JSONValue)?
+  private var payload: (call: CallID, push: RawJSON)?
   /// Calls that have changed since the last time that consequences were drawn.
   private var touched: Set<CallID> = []
   /// Users who have come into a call or out of one since then.
@@ -61,10 +61,10 @@ struct Step: ~Copyable {
   // MARK: - The request's payload for phones
 
   /// Remembers what the request gives the push provider for its call.
-  mutating func setPayload(_ push: JSONValue?, for id: CallID) { payload = push.map { (id, $0) } }
+  mutating func setPayload(_ push: RawJSON?, for id: CallID) { payload = push.map { (id, $0) } }
 
   /// What the request gives the push provider, where it is about this call.
-  func payload(for callId: String) -> JSONValue? {
+  func payload(for callId: String) -> RawJSON? {
     guard let payload, payload.call.text == callId else { return .none }
     return payload.push
   }

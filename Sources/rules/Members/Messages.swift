@@ -274,10 +274,10 @@ package struct CallSeat: Sendable {
 
 /// What somebody who takes a seat in a call says of it, as `room.join` does for a named room.
 package struct SeatWish: Sendable {
-  package var metadata: JSONValue?
+  package var metadata: RawJSON?
   package var autoSubscribe: Bool?
 
-  package init(metadata: JSONValue? = nil, autoSubscribe: Bool? = nil) {
+  package init(metadata: RawJSON? = nil, autoSubscribe: Bool? = nil) {
     (self.metadata, self.autoSubscribe) = (metadata, autoSubscribe)
   }
 }

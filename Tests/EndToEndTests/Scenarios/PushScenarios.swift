@@ -37,8 +37,8 @@ extension EndToEnd.CallScenarios {
     try await withPush({ $0.calls.ringTimeout = .seconds(6) }) { server, receiver in
       let anna = try await server.phone("anna")
       let started = try await anna.start(["ben"]) {
-        $0.push = .object(["title": .string("Anna calls")])
-        $0.extra = .object(["ticket": .string("7")])
+        $0.push = ["title": "Anna calls"]
+        $0.extra = ["ticket": "7"]
       }
       let id = started.call.callId
       #expect(started.unreachable == [], "he can be reached by push")

@@ -657,7 +657,7 @@ export namespace wire {
     members: Member[];
     /** What one of two asks the other for; seen by those who are in it. */
     mediaRequest?: MediaRequest;
-    /** What the caller sent along; opaque. From the wire it is text as it was written (`JSONValue.verbatim`); `decoded` has what it says. */
+    /** What the caller sent along; opaque, byte for byte as it was written. */
     extra?: unknown;
     /** When it was started, milliseconds since 1970. */
     createdAt: number;
@@ -684,7 +684,7 @@ export namespace wire {
     takeover?: boolean;
     /** Token of that device's session, where the server does not authenticate users. */
     resumeToken?: string;
-    /** Handed to the push webhook verbatim. */
+    /** Handed to the push webhook as it was written. */
     push?: unknown;
     /** What to tell the others of oneself, at most 4 KiB; as in `room.join`. */
     metadata?: unknown;
@@ -733,7 +733,7 @@ export namespace wire {
   interface CallCancelParams {
     /** Which call. */
     callId: string;
-    /** Handed to the push webhook verbatim. */
+    /** Handed to the push webhook as it was written. */
     push?: unknown;
   }
   /** Result of `call.current`. */
@@ -775,7 +775,7 @@ export namespace wire {
     reason?: Reason;
     /** What to tell the others. */
     text?: string;
-    /** Handed to the push webhook verbatim. */
+    /** Handed to the push webhook as it was written. */
     push?: unknown;
   }
   /** Params of `call.history`. */
@@ -811,9 +811,9 @@ export namespace wire {
     callId: string;
     /** Whom to ring. */
     users: string[];
-    /** Sent along verbatim; opaque. */
+    /** Sent along as it was written; opaque. */
     extra?: unknown;
-    /** Handed to the push webhook verbatim. */
+    /** Handed to the push webhook as it was written. */
     push?: unknown;
     /** How long to ring, 5,000 to 180,000. */
     ringTimeoutMs?: number;
@@ -937,7 +937,7 @@ export namespace wire {
     text?: string;
     /** On all of one's devices, or this one; `everywhere` when absent. */
     scope?: RejectScope;
-    /** Handed to the push webhook verbatim. */
+    /** Handed to the push webhook as it was written. */
     push?: unknown;
   }
   /** How a call came out for a user. */

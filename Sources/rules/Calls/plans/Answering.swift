@@ -47,12 +47,12 @@ private struct Entry: Plan {
 
   private let membership: Membership
   private let media: MediaClass?
-  private let push: JSONValue?
+  private let push: RawJSON?
   private let way: Way
 
   /// - Throws: 5001, 1005, 3003 and its kin, 3007, 3013.
   init(
-    _ membership: Membership, media: MediaClass?, push: JSONValue?, mayTakeOver: Bool, _ tables: Tables
+    _ membership: Membership, media: MediaClass?, push: RawJSON?, mayTakeOver: Bool, _ tables: Tables
   ) throws(ErrorObject) {
     (self.membership, self.media, self.push) = (membership, media, push)
     way = try Self.way(membership, mayTakeOver, tables)

@@ -109,7 +109,7 @@ struct Decline: Plan {
 /// `call.cancel` of a call that is not over.
 private struct Cancellation: Plan {
   private let membership: Membership
-  private let push: JSONValue?
+  private let push: RawJSON?
 
   init(_ params: CallCancelParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
     let membership = try tables.membership(params.callId, device, at: now)

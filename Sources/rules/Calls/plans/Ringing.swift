@@ -46,8 +46,8 @@ struct RingRequest {
   /// How long it rings.
   let time: TimeDelta
   /// What is sent along; opaque.
-  let extra: JSONValue?
-  let push: JSONValue?
+  let extra: RawJSON?
+  let push: RawJSON?
 
   fileprivate func terms(at now: Now) -> RingTerms {
     RingTerms(

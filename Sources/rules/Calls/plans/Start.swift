@@ -82,7 +82,7 @@ extension Switchboard {
 /// Somebody calls back who is being called: their start is an accept.
 private struct Meeting: Plan {
   private let name: ClientCall?
-  private let push: JSONValue?
+  private let push: RawJSON?
   private let answer: Answer
 
   init(_ params: CallStartParams, membership: Membership) {

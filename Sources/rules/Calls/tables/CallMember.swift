@@ -139,8 +139,8 @@ struct RingTerms: Codable, Hashable, Sendable {
   /// Whether others talk already.
   let inProgress: Bool
   /// What the caller or inviter sends along.
-  let extra: JSONValue?
-  let push: JSONValue?
+  let extra: RawJSON?
+  let push: RawJSON?
   let startedAt: Int64
   let expiresAt: Int64
   /// Whether a push went out.

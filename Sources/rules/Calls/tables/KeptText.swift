@@ -26,11 +26,11 @@ extension KeptCall.Member: JSONWritable {
 }
 
 extension RingTerms: JSONWritable {
-  func writeFields(to json: inout JSONWriter) throws {
+  func writeFields(to json: inout JSONWriter) {
     json.field("from", from)
     json.field("inProgress", inProgress)
-    try json.field("extra", encoding: extra)
-    try json.field("push", encoding: push)
+    json.field("extra", extra)
+    json.field("push", push)
     json.field("startedAt", startedAt)
     json.field("expiresAt", expiresAt)
     json.field("isPushed", isPushed)

@@ -158,7 +158,7 @@ struct CallOrigin: Equatable, Sendable {
   let number: UInt64
   let caller: String
   /// What the caller sent along; opaque.
-  let extra: JSONValue?
+  let extra: RawJSON?
   let clientCallId: String?
   /// Milliseconds since 1970.
   let createdAt: Int64

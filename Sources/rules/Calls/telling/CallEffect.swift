@@ -120,9 +120,9 @@ public struct PushNotice: Codable, Hashable, Sendable {
   /// In a ring: the `deviceId`s of devices that have been told to be silent, and must not be woken for it.
   public var silenced: [String]?
   /// What the client said to hand on; opaque.
-  public var push: JSONValue?
+  public var push: RawJSON?
   /// What the caller sent along; opaque.
-  public var extra: JSONValue?
+  public var extra: RawJSON?
 }
 
 /// Something that happened, for the webhook subscribers (docs/calls.md, webhooks).

@@ -8,7 +8,7 @@ enum Renewals {
   /// Counts a change of what the others see of a seat. What changes nothing costs nothing, and everybody may.
   /// - Throws: 1005 for who may not write there, 1006 where the user changes it too often.
   static func take(
-    _ seat: Seat, displayName: String, _ metadata: JSONValue?, _ chats: inout ChatLimits, _ table: RoomTable,
+    _ seat: Seat, displayName: String, _ metadata: RawJSON?, _ chats: inout ChatLimits, _ table: RoomTable,
     at now: Instant
   ) throws(ErrorObject) {
     guard changes(seat, displayName: displayName, metadata) else { return }
@@ -18,7 +18,7 @@ enum Renewals {
   }
 
   /// Whether others would see something else.
-  static func changes(_ seat: Seat, displayName: String, _ metadata: JSONValue?) -> Bool {
+  static func changes(_ seat: Seat, displayName: String, _ metadata: RawJSON?) -> Bool {
     !displayName.isExactly(seat.displayName) || metadata ?? seat.metadata != seat.metadata
   }
 
@@ -26,7 +26,7 @@ enum Renewals {
   /// would cost them the seat.
   static func taken(
     _ seat: Seat, by session: MemberFacts, _ params: RoomJoinParams, _ table: RoomTable
-  ) -> (displayName: String, metadata: JSONValue) {
+  ) -> (displayName: String, metadata: RawJSON) {
     guard Access.mayWrite(session, on: seat, table) else { return (seat.displayName, seat.metadata) }
     return (params.displayName ?? seat.displayName, params.metadata ?? seat.metadata)
   }

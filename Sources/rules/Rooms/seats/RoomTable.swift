@@ -73,7 +73,7 @@ struct Seat: Sendable {
   var displayName: String
   /// How that reads; made with each name, as every newcomer's is compared with it.
   fileprivate(set) var looks = NameLooks("")
-  var metadata: JSONValue
+  var metadata: RawJSON
   var autoSubscribe = true
   /// Whether it only plays, beside the seats that the room's kind counts.
   var isPlayer = false
@@ -100,7 +100,7 @@ struct Seat: Sendable {
 
   init(
     id: SeatID, participant: ParticipantID, room: RoomKey, member: MemberFacts, displayName: String,
-    metadata: JSONValue
+    metadata: RawJSON
   ) {
     (self.id, self.participant, self.room, self.member) = (id, participant, room, member)
     (self.displayName, self.metadata) = (displayName, metadata)

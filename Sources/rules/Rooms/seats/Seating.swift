@@ -94,7 +94,7 @@ struct Seating: Sendable {
 
   /// Changes what is said of a seat, where it is given; the others hear of what they can see.
   mutating func renew(
-    _ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?, _ step: inout Step
+    _ id: SeatID, displayName: String, _ metadata: RawJSON?, _ autoSubscribe: Bool?, _ step: inout Step
   ) {
     guard let old = table.seats[id] else { return }
     table.update(id) { seat in

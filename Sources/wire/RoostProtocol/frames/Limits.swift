@@ -84,8 +84,12 @@ enum Check {
 
   /// Opaque JSON of at most 4 KiB.
   static func opaque(_ value: JSONValue?, _ field: String) throws(ErrorObject) {
-    guard let value else { return }
-    try size(value.encodedSize, ProtocolLimits.opaqueBytes, field)
+    try size(value?.encodedSize ?? 0, ProtocolLimits.opaqueBytes, field)
+  }
+
+  /// The same of what is kept as it came, with its blanks.
+  static func opaque(_ value: RawJSON?, _ field: String) throws(ErrorObject) {
+    try size(value?.encodedSize ?? 0, ProtocolLimits.opaqueBytes, field)
   }
 
   /// A number from a range.

@@ -46,7 +46,7 @@ public enum ServerFrame: Hashable, Sendable {
       throw ErrorObject(.tooLarge, "Too deeply nested.")
     }
     do {
-      let data = Data(try VerbatimJSON.lift(bytes, hasPush: false))
+      let data = Data(try RawJSON.lift(bytes, hasPush: false))
       let head = try JSONDecoder().decode(FrameHead.self, from: data)
       if let name = head.method {
         guard let known = EventName(rawValue: name) else {

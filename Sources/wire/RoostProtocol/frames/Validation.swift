@@ -122,7 +122,7 @@ extension CallRequest {
 }
 
 extension Check {
-  fileprivate static func call(_ callId: String?, push: JSONValue?) throws(ErrorObject) {
+  fileprivate static func call(_ callId: String?, push: RawJSON?) throws(ErrorObject) {
     try identifier(callId, "callId")
     try opaque(push, "push")
   }

@@ -186,7 +186,7 @@ extension Call: JSONWritable {
     json.field("caller", caller)
     try json.field("members", members)
     try json.field("mediaRequest", mediaRequest)
-    try json.field("extra", encoding: extra)
+    json.field("extra", extra)
     json.field("createdAt", createdAt)
     json.field("startedAt", startedAt)
     json.field("endedAt", endedAt)
@@ -227,11 +227,11 @@ extension CallStartParams: JSONWritable {
     json.field("rejectPolicy", rejectPolicy)
     json.field("answerPolicy", answerPolicy)
     json.field("busyPolicy", busyPolicy)
-    try json.field("extra", encoding: extra)
-    try json.field("push", encoding: push)
+    json.field("extra", extra)
+    json.field("push", push)
     json.field("clientCallId", clientCallId)
     json.field("replace", replace)
-    try json.field("metadata", encoding: metadata)
+    json.field("metadata", metadata)
     json.field("autoSubscribe", autoSubscribe)
   }
 }
@@ -268,8 +268,8 @@ extension CallAcceptParams: JSONWritable {
     json.field("media", media)
     json.field("takeover", takeover)
     json.field("resumeToken", resumeToken)
-    try json.field("push", encoding: push)
-    try json.field("metadata", encoding: metadata)
+    json.field("push", push)
+    json.field("metadata", metadata)
     json.field("autoSubscribe", autoSubscribe)
   }
 }
@@ -281,7 +281,7 @@ extension CallRejectParams: JSONWritable {
     json.field("reason", reason)
     json.field("text", text)
     json.field("scope", scope)
-    try json.field("push", encoding: push)
+    json.field("push", push)
   }
 }
 
@@ -289,7 +289,7 @@ extension CallCancelParams: JSONWritable {
   /// The fields, in the order of the protocol.
   public func writeFields(to json: inout JSONWriter) throws {
     json.field("callId", callId)
-    try json.field("push", encoding: push)
+    json.field("push", push)
   }
 }
 
@@ -299,7 +299,7 @@ extension CallHangupParams: JSONWritable {
     json.field("callId", callId)
     json.field("reason", reason)
     json.field("text", text)
-    try json.field("push", encoding: push)
+    json.field("push", push)
   }
 }
 
@@ -308,8 +308,8 @@ extension CallInviteParams: JSONWritable {
   public func writeFields(to json: inout JSONWriter) throws {
     json.field("callId", callId)
     json.field("users", users)
-    try json.field("extra", encoding: extra)
-    try json.field("push", encoding: push)
+    json.field("extra", extra)
+    json.field("push", push)
     json.field("ringTimeoutMs", ringTimeoutMs)
     json.field("busyPolicy", busyPolicy)
   }
@@ -330,7 +330,7 @@ extension CallJoinParams: JSONWritable {
     json.field("media", media)
     json.field("takeover", takeover)
     json.field("resumeToken", resumeToken)
-    try json.field("metadata", encoding: metadata)
+    json.field("metadata", metadata)
     json.field("autoSubscribe", autoSubscribe)
   }
 }
@@ -793,7 +793,7 @@ extension RoomJoinParams: JSONWritable {
     json.field("room", room)
     json.field("displayName", displayName)
     json.field("media", media)
-    try json.field("metadata", encoding: metadata)
+    json.field("metadata", metadata)
     json.field("autoSubscribe", autoSubscribe)
     json.field("views", views)
     json.field("takeover", takeover)
@@ -905,7 +905,7 @@ extension Participant: JSONWritable {
     json.field("user", user)
     json.field("displayName", displayName)
     json.field("state", state)
-    try json.field("metadata", encoding: metadata)
+    json.field("metadata", metadata)
     try json.field("tracks", tracks)
     json.field("role", role)
     json.field("handRaisedAt", handRaisedAt)

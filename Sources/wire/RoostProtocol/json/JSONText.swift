@@ -18,7 +18,7 @@ public enum JSONText {
 
 extension JSONText {
   /// Writes what is kept as it was written, if the encoder writes text.
-  static func write(_ json: VerbatimJSON, to encoder: any Encoder) throws -> Bool {
+  static func write(_ json: RawJSON, to encoder: any Encoder) throws -> Bool {
     guard let stream = encoder as? JSONStream else { return false }
     stream.sink.verbatim(json)
     return true
@@ -58,7 +58,7 @@ private final class JSONSink {
   }
 
   /// Writes text that is a value already.
-  func verbatim(_ json: VerbatimJSON) {
+  func verbatim(_ json: RawJSON) {
     awaitsValue = false
     text.plain(json.text)
   }

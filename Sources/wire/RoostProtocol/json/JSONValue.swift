@@ -1,7 +1,7 @@
-// JSON that the server carries and does not understand: metadata, extra, split, push, capabilities (RFC 8259).
+// JSON of any kind, decoded (RFC 8259). What is only carried is kept as it came: `RawJSON`.
 
-/// Any JSON value. Objects do not keep the order of their keys, but for a value that is kept as it was written.
-public enum JSONValue: Sendable {
+/// Any JSON value. Objects do not keep the order of their keys.
+public enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   /// A number without fraction that fits 64 bits; such numbers are kept exactly.
@@ -11,14 +11,11 @@ public enum JSONValue: Sendable {
   case string(String)
   case array([JSONValue])
   case object([String: JSONValue])
-  /// `extra` or `push` of a call as it was written.
-  case verbatim(VerbatimJSON)
 
   /// `{}`.
   public static let emptyObject = JSONValue.object([:])
 
-  /// An upper estimate of the bytes that the value takes as JSON without blanks; exact where no character needs escaping, and of what is
-  /// kept as it was written, with its blanks.
+  /// An upper estimate of the bytes that the value takes as JSON without blanks; exact where no character needs escaping.
   public var encodedSize: Int {
     switch self {
     case .null: 4
@@ -29,46 +26,11 @@ public enum JSONValue: Sendable {
     case .array(let values): values.reduce(1 + max(values.count, 1)) { $0 + $1.encodedSize }
     case .object(let fields):
       fields.reduce(1 + max(fields.count, 1)) { $0 + Self.size(of: $1.key) + 1 + $1.value.encodedSize }
-    case .verbatim(let json): json.text.utf8.count
     }
   }
 
   private static func size(of text: String) -> Int {
     text.utf8.reduce(2) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x5c ? 2 : 1) }
-  }
-
-  /// What it says, decoded: never `verbatim`.
-  public var decoded: JSONValue { if case .verbatim(let json) = self { json.value } else { self } }
-}
-
-extension JSONValue: Hashable {
-  /// Whether both say the same, however it is written.
-  public static func == (a: JSONValue, b: JSONValue) -> Bool {
-    switch (a, b) {
-    case (.null, .null): true
-    case (.bool(let a), .bool(let b)): a == b
-    case (.integer(let a), .integer(let b)): a == b
-    case (.number(let a), .number(let b)): a == b
-    case (.string(let a), .string(let b)): a == b
-    case (.array(let a), .array(let b)): a == b
-    case (.object(let a), .object(let b)): a == b
-    case (.verbatim(let a), .verbatim(let b)) where a.text.utf8.elementsEqual(b.text.utf8): true
-    case (.verbatim, _), (_, .verbatim): a.decoded == b.decoded
-    default: false
-    }
-  }
-
-  /// By what it says.
-  public func hash(into hasher: inout Hasher) {
-    switch decoded {
-    case .null, .verbatim: hasher.combine(0)
-    case .bool(let value): hasher.combine(value)
-    case .integer(let value): hasher.combine(value)
-    case .number(let value): hasher.combine(value)
-    case .string(let value): hasher.combine(value)
-    case .array(let value): hasher.combine(value)
-    case .object(let value): hasher.combine(value)
-    }
   }
 }
 
@@ -89,7 +51,7 @@ extension JSONValue: Codable {
     } else if let value = try? single.decode(Int64.self) {
       self = .integer(value)
     } else if let value = try? single.decode(String.self) {
-      self = VerbatimJSON.unmarked(value).map { .verbatim($0) } ?? .string(value)
+      self = .string(value)
     } else if let container = try? decoder.container(keyedBy: FieldKey.self) {
       var fields: [String: JSONValue] = [:]
       for key in container.allKeys { fields[key.stringValue] = try container.decode(JSONValue.self, forKey: key) }
@@ -119,9 +81,6 @@ extension JSONValue: Codable {
 
   /// The value as it is.
   public func encode(to encoder: any Encoder) throws {
-    if case .verbatim(let json) = self {
-      return try JSONText.write(json, to: encoder) ? () : json.value.encode(to: encoder)
-    }
     var container = encoder.singleValueContainer()
     switch self {
     case .null: try container.encodeNil()
@@ -131,7 +90,6 @@ extension JSONValue: Codable {
     case .string(let value): try container.encode(value)
     case .array(let value): try container.encode(value)
     case .object(let value): try container.encode(value)
-    case .verbatim: break
     }
   }
 }
@@ -161,7 +119,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 extension JSONValue {
   /// A field of an object; null where there is none.
   package subscript(_ key: String) -> JSONValue {
-    if case .object(let fields) = decoded { fields[key] ?? .null } else { .null }
+    if case .object(let fields) = self { fields[key] ?? .null } else { .null }
   }
 
   /// The text; nil where it is none.

@@ -42,7 +42,7 @@ public struct JSONWriter: Sendable {
 
   mutating func byte(_ byte: UInt8) { bytes.append(byte) }
 
-  /// A word of ours, of letters and dots, as it is.
+  /// Text that needs no quotes: a word of ours of letters and dots, or JSON.
   mutating func plain(_ word: String) { bytes.append(contentsOf: word.utf8) }
 
   /// From here on fields are further ones of an object that is open.
@@ -176,6 +176,13 @@ public struct JSONWriter: Sendable {
     guard let value else { return }
     key(name)
     raw(value ? "true" : "false")
+  }
+
+  /// A field with JSON as it came.
+  public mutating func field(_ name: StaticString, _ value: RawJSON?) {
+    guard let value else { return }
+    key(name)
+    plain(value.text)
   }
 
   /// A field with a list of texts.

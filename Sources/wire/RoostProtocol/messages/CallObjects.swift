@@ -78,8 +78,8 @@ public struct Call: Codable, Hashable, Sendable {
   public var members: [Member]
   /// What one of two asks the other for; seen by those who are in it.
   public var mediaRequest: MediaRequest?
-  /// What the caller sent along; opaque. From the wire it is text as it was written (`JSONValue.verbatim`); `decoded` has what it says.
-  public var extra: JSONValue?
+  /// What the caller sent along; opaque, byte for byte as it was written.
+  public var extra: RawJSON?
   /// When it was started, milliseconds since 1970.
   public var createdAt: Int64
   /// When it became active.
@@ -99,7 +99,7 @@ public struct Call: Codable, Hashable, Sendable {
   public init(
     callId: String, room: String, kind: CallKind, media: MediaClass, answerPolicy: AnswerPolicy,
     rejectPolicy: RejectPolicy, busyPolicy: BusyPolicy, state: CallState, rev: Int, caller: String, members: [Member],
-    mediaRequest: MediaRequest? = nil, extra: JSONValue? = nil, createdAt: Int64, startedAt: Int64? = nil,
+    mediaRequest: MediaRequest? = nil, extra: RawJSON? = nil, createdAt: Int64, startedAt: Int64? = nil,
     endedAt: Int64? = nil, reason: Reason? = nil,
     by: String? = nil, expiresAt: Int64? = nil, remainingMs: Int64? = nil
   ) {

@@ -19,16 +19,16 @@ public struct CallStartParams: Codable, Hashable, Sendable {
   /// have a policy of their own.
   public var busyPolicy: BusyPolicy?
   /// Any JSON up to 4 KiB, shown to all members byte for byte as it was written.
-  public var extra: JSONValue?
+  public var extra: RawJSON?
   /// Any JSON up to 4 KiB for whoever wakes phones, byte for byte; also in accept, reject, cancel, hang-up and invite.
-  public var push: JSONValue?
+  public var push: RawJSON?
   /// Started again under the same name it is the same call, and rings nobody twice.
   public var clientCallId: String?
   /// Whether to hang up the call that one is in; else 3011 with its id in `reason`.
   public var replace: Bool?
   /// What to tell the others of oneself, as in `room.join`: any JSON up to 4 KiB, theirs to see in the room's
   /// `participants`; also in accept and join.
-  public var metadata: JSONValue?
+  public var metadata: RawJSON?
   /// Whether to receive every track of the call; true when absent. False for one who binds views; also in accept and
   /// join.
   public var autoSubscribe: Bool?
@@ -36,8 +36,8 @@ public struct CallStartParams: Codable, Hashable, Sendable {
   /// All fields, in the order of the protocol.
   public init(
     to: [String], kind: CallKind, media: MediaClass, ringTimeoutMs: Int64? = nil, rejectPolicy: RejectPolicy? = nil,
-    answerPolicy: AnswerPolicy? = nil, busyPolicy: BusyPolicy? = nil, extra: JSONValue? = nil, push: JSONValue? = nil,
-    clientCallId: String? = nil, replace: Bool? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+    answerPolicy: AnswerPolicy? = nil, busyPolicy: BusyPolicy? = nil, extra: RawJSON? = nil, push: RawJSON? = nil,
+    clientCallId: String? = nil, replace: Bool? = nil, metadata: RawJSON? = nil, autoSubscribe: Bool? = nil
   ) {
     self.to = to
     self.kind = kind
@@ -110,17 +110,17 @@ public struct CallAcceptParams: Codable, Hashable, Sendable {
   public var takeover: Bool?
   /// Token of that device's session, where the server does not authenticate users.
   public var resumeToken: String?
-  /// Handed to the push webhook verbatim.
-  public var push: JSONValue?
+  /// Handed to the push webhook as it was written.
+  public var push: RawJSON?
   /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
-  public var metadata: JSONValue?
+  public var metadata: RawJSON?
   /// Whether to receive every track of the call; true when absent.
   public var autoSubscribe: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil,
-    push: JSONValue? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+    push: RawJSON? = nil, metadata: RawJSON? = nil, autoSubscribe: Bool? = nil
   ) {
     self.callId = callId
     self.media = media
@@ -142,12 +142,12 @@ public struct CallRejectParams: Codable, Hashable, Sendable {
   public var text: String?
   /// On all of one's devices, or this one; `everywhere` when absent.
   public var scope: RejectScope?
-  /// Handed to the push webhook verbatim.
-  public var push: JSONValue?
+  /// Handed to the push webhook as it was written.
+  public var push: RawJSON?
 
   /// All fields, in the order of the protocol.
   public init(
-    callId: String, reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: JSONValue? = nil
+    callId: String, reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: RawJSON? = nil
   ) {
     self.callId = callId
     self.reason = reason
@@ -161,11 +161,11 @@ public struct CallRejectParams: Codable, Hashable, Sendable {
 public struct CallCancelParams: Codable, Hashable, Sendable {
   /// Which call.
   public var callId: String
-  /// Handed to the push webhook verbatim.
-  public var push: JSONValue?
+  /// Handed to the push webhook as it was written.
+  public var push: RawJSON?
 
   /// All fields, in the order of the protocol.
-  public init(callId: String, push: JSONValue? = nil) {
+  public init(callId: String, push: RawJSON? = nil) {
     self.callId = callId
     self.push = push
   }
@@ -179,11 +179,11 @@ public struct CallHangupParams: Codable, Hashable, Sendable {
   public var reason: Reason?
   /// What to tell the others.
   public var text: String?
-  /// Handed to the push webhook verbatim.
-  public var push: JSONValue?
+  /// Handed to the push webhook as it was written.
+  public var push: RawJSON?
 
   /// All fields, in the order of the protocol.
-  public init(callId: String? = nil, reason: Reason? = nil, text: String? = nil, push: JSONValue? = nil) {
+  public init(callId: String? = nil, reason: Reason? = nil, text: String? = nil, push: RawJSON? = nil) {
     self.callId = callId
     self.reason = reason
     self.text = text
@@ -197,10 +197,10 @@ public struct CallInviteParams: Codable, Hashable, Sendable {
   public var callId: String
   /// Whom to ring.
   public var users: [String]
-  /// Sent along verbatim; opaque.
-  public var extra: JSONValue?
-  /// Handed to the push webhook verbatim.
-  public var push: JSONValue?
+  /// Sent along as it was written; opaque.
+  public var extra: RawJSON?
+  /// Handed to the push webhook as it was written.
+  public var push: RawJSON?
   /// How long to ring, 5,000 to 180,000.
   public var ringTimeoutMs: Int64?
   /// What happens to one who is in another call; `ring` when absent, whatever the call's own.
@@ -208,7 +208,7 @@ public struct CallInviteParams: Codable, Hashable, Sendable {
 
   /// All fields, in the order of the protocol.
   public init(
-    callId: String, users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeoutMs: Int64? = nil,
+    callId: String, users: [String], extra: RawJSON? = nil, push: RawJSON? = nil, ringTimeoutMs: Int64? = nil,
     busyPolicy: BusyPolicy? = nil
   ) {
     self.callId = callId
@@ -245,14 +245,14 @@ public struct CallJoinParams: Codable, Hashable, Sendable {
   /// Token of that device's session, where the server does not authenticate users.
   public var resumeToken: String?
   /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
-  public var metadata: JSONValue?
+  public var metadata: RawJSON?
   /// Whether to receive every track of the call; true when absent.
   public var autoSubscribe: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil,
-    metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+    metadata: RawJSON? = nil, autoSubscribe: Bool? = nil
   ) {
     self.callId = callId
     self.media = media

@@ -11,7 +11,7 @@ public struct RoomJoinParams: Codable, Hashable, Sendable {
   /// absent; ignored otherwise.
   public var media: MediaClass?
   /// What to tell the others of oneself: any JSON up to 4 KiB; `{}` when absent.
-  public var metadata: JSONValue?
+  public var metadata: RawJSON?
   /// Whether to receive every track of the room; true when absent.
   public var autoSubscribe: Bool?
   /// How many views to open with the seat, 0 to 49. With one or more `autoSubscribe` means sound alone. A room without
@@ -24,7 +24,7 @@ public struct RoomJoinParams: Codable, Hashable, Sendable {
 
   /// All fields, in the order of the protocol.
   public init(
-    room: String, displayName: String? = nil, media: MediaClass? = nil, metadata: JSONValue? = nil,
+    room: String, displayName: String? = nil, media: MediaClass? = nil, metadata: RawJSON? = nil,
     autoSubscribe: Bool? = nil, views: Int? = nil, takeover: Bool? = nil, resumeToken: String? = nil
   ) {
     self.room = room

@@ -57,7 +57,7 @@ public struct Participant: Codable, Hashable, Sendable {
   /// Joined, connecting or reconnecting.
   public var state: ParticipantState
   /// What he says of himself; opaque to the server.
-  public var metadata: JSONValue
+  public var metadata: RawJSON
   /// What he publishes, oldest first.
   public var tracks: [Track]
   /// Moderator or speaker; absent for all others.
@@ -67,7 +67,7 @@ public struct Participant: Codable, Hashable, Sendable {
 
   /// All fields, in the order of the protocol.
   public init(
-    participantId: String, user: String, displayName: String, state: ParticipantState, metadata: JSONValue,
+    participantId: String, user: String, displayName: String, state: ParticipantState, metadata: RawJSON,
     tracks: [Track], role: RoomRole? = nil, handRaisedAt: Int64? = nil
   ) {
     self.participantId = participantId
