@@ -83,8 +83,10 @@ struct CoreWords {
 }
 
 extension Method {
-  /// In the order that seeds number them in. A new one comes last: elsewhere it would make other requests of all seeds.
-  static let scripted: [Method] = [
+  /// In the order that seeds number them in. New ones come last: elsewhere they would make other requests of all seeds.
+  static let scripted = first + allCases.filter { !first.contains($0) }
+
+  private static let first: [Method] = [
     .sessionHello, .sessionResume, .sessionToken, .sessionBye, .ping, .userQuery, .roomJoin, .roomLeave, .roomList,
     .roomInfo, .roomModerate, .roomRaiseHand, .chatSend, .chatHistory, .pcOffer, .pcAnswer, .pcRestart,
     .trackUnpublish, .trackMute, .trackUnmute, .trackSubscribe, .trackUnsubscribe, .trackUpdate, .subscriptionSwap,
@@ -94,45 +96,27 @@ extension Method {
   ]
 
   /// Its fields with what they take their values from; those with `?` may be left out.
-  var fields: String {
-    switch self {
-    case .sessionHello: "user:u deviceId:d displayName:n? token:t? capabilities:j? callable:b? resumeToken:t?"
-    case .sessionResume: "resumeToken:t lastSeq:i"
-    case .sessionToken: "token:u"
-    case .sessionBye, .ping, .callCurrent, .callAvailable, .userBlocked: ""
-    case .userBlock, .userUnblock: "user:u"
-    case .userQuery: "users:U"
-    case .roomJoin:
-      "room:r media:m? displayName:n? metadata:j? autoSubscribe:b? views:i? takeover:b? resumeToken:t?"
-    case .roomLeave, .roomInfo: "room:r"
-    case .roomList: "after:r? limit:i?"
-    case .roomModerate: "room:r action:a user:u? kind:m? role:R? until:l? hold:b?"
-    case .roomRaiseHand: "room:r raised:b"
-    case .chatSend: "room:r text:x to:U? clientMsgId:n?"
-    case .chatHistory: "room:r before:x? limit:i?"
-    case .pcOffer: "pc:p sdp:o tracks:A?"
-    case .pcAnswer: "offerId:i sdp:o"
-    case .pcRestart: "pc:p"
-    case .trackUnpublish, .trackMute, .trackUnmute: "trackId:T"
-    case .trackSubscribe: "trackId:T priority:i? maxHeight:i? view:i?"
-    case .trackUnsubscribe: "subscriptionId:S"
-    case .trackUpdate: "subscriptionId:S paused:b? priority:i? maxHeight:i?"
-    case .subscriptionSwap: "a:S b:S"
-    case .viewOpen: "count:i kind:m?"
-    case .viewShow: "views:V"
-    case .callStart:
-      "to:U kind:K media:m ringTimeoutMs:i? busyPolicy:q? answerPolicy:q? extra:j? clientCallId:n? replace:b?"
-    case .callRinging, .callGet, .callEnd: "callId:C"
-    case .callAccept, .callJoin: "callId:C media:m? takeover:b? resumeToken:t? metadata:j? autoSubscribe:b?"
-    case .callReject: "callId:C reason:g? text:x? scope:q?"
-    case .callCancel: "callId:C push:j?"
-    case .callHangup: "callId:C? reason:g? text:x?"
-    case .callInvite: "callId:C users:U ringTimeoutMs:i?"
-    case .callCancelInvite: "callId:C users:U"
-    case .callHistory: "before:C? limit:i?"
-    case .callMediaChange: "callId:C? action:q media:m?"
-    }
-  }
+  var fields: String { Self.chosen[self] ?? declaredFields }
+
+  /// Those of which few are tried, or in an order that seeds have.
+  private static let chosen: [Method: String] = [
+    .sessionHello: "user:u deviceId:d displayName:n? token:t? capabilities:j? callable:b? resumeToken:t?",
+    .sessionToken: "token:u",
+    .roomJoin: "room:r media:m? displayName:n? metadata:j? autoSubscribe:b? views:i? takeover:b? resumeToken:t?",
+    .roomList: "after:r? limit:i?",
+    .roomModerate: "room:r action:a user:u? kind:m? role:R? until:l? hold:b?",
+    .chatSend: "room:r text:x to:U? clientMsgId:n?",
+    .trackSubscribe: "trackId:T priority:i? maxHeight:i? view:i?",
+    .trackUpdate: "subscriptionId:S paused:b? priority:i? maxHeight:i?",
+    .subscriptionSwap: "a:S b:S",
+    .callStart:
+      "to:U kind:K media:m ringTimeoutMs:i? busyPolicy:q? answerPolicy:q? extra:j? clientCallId:n? replace:b?",
+    .callAccept: "callId:C media:m? takeover:b? resumeToken:t? metadata:j? autoSubscribe:b?",
+    .callReject: "callId:C reason:g? text:x? scope:q?",
+    .callHangup: "callId:C? reason:g? text:x?",
+    .callInvite: "callId:C users:U ringTimeoutMs:i?",
+    .callHistory: "before:C? limit:i?",
+  ]
 }
 
 extension Script {

@@ -16,7 +16,7 @@ struct WireTests {
     let folder = FileManager.default.temporaryDirectory.appending(path: "wire-\(UUID())")
     for path in [
       "Sources/wire/RoostProtocol", "docs/protocol.md", "docs/protocol.schema.json",
-      "Sources/clients/WebClient/Assets/roost.d.ts",
+      "Sources/clients/WebClient/Assets/roost.d.ts", "Fuzz/Targets/MethodFields.swift",
     ] {
       let target = folder.appending(path: path)
       try FileManager.default.createDirectory(
@@ -26,8 +26,8 @@ struct WireTests {
     return folder
   }
 
-  /// The controls: a field that is renamed, one without a comment or of a type that nobody knows, a method without its result or with
-  /// one that is no reply.
+  /// The controls: a field that is renamed, one without a comment, without a bound or of a type that nobody knows, a method without its
+  /// result or with one that is no reply.
   @Test(arguments: [
     (
       "RoomMessages.swift", "public var speakers: [Speaker]", "public var talkers: [Speaker]",
@@ -46,6 +46,10 @@ struct WireTests {
       "expected a case of Reply with `Speaker`"
     ),
     ("Event.swift", "// room.knock", "// room.closed", "expected `room.closed` once"),
+    (
+      "RoomMessages.swift", "public var after: String?  // name", "public var after: String?",
+      "expected a bound of `after`"
+    ),
   ]) func anotherDeclarationIsFound(file: String, old: String, new: String, complaint: String) throws {
     let folder = try copy()
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -6,12 +6,6 @@ import RoostProtocol
 import Testing
 
 @Suite struct CodecTests {
-  @Test func thereIsASampleOfEveryMessage() {
-    #expect(Set(Samples.requests.map(\.method)) == Set(Method.allCases))
-    #expect(Set(Samples.replies.map(\.0)) == Set(Method.allCases))
-    #expect(Set(Samples.events.map(\.name)) == Set(EventName.allCases))
-  }
-
   @Test(arguments: Samples.requests) func requestsComeBackAsTheyWere(_ request: Request) throws {
     for id in [RequestID.number(7), .number(.max), .string("a-7"), .string("")] {
       let bytes = try ClientFrame.encode(request, id: id)

@@ -1,4 +1,4 @@
-// One value of every message, with as many fields filled as there are.
+// Values of messages, with as many fields filled as there are. Every message is made of the schema as well (`MadeMessageTests.swift`).
 
 import RoostProtocol
 

@@ -5,7 +5,7 @@ import RoostProtocol
 import Testing
 
 @Suite struct SchemaTests {
-  private static let schema: JSONValue? = {
+  static let schema: JSONValue? = {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/protocol.schema.json")
     return try? JSONDecoder().decode(JSONValue.self, from: Data(contentsOf: file))
   }()

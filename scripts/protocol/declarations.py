@@ -39,12 +39,39 @@ class Type:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """What a field of a request must be, as it stands behind its declaration."""
+
+    kind: str  # name, shown name, names, id, text, opaque or range
+    limit: str = ""
+    least: str = ""
+
+    @staticmethod
+    def read(text: str, place: Place) -> Bound:
+        if text in ("name", "shown name", "id", "opaque"):
+            return Bound(text)
+        found = re.fullmatch(r"(text|names), (?:at most|(none) to) (\w+)", text)
+        if found:
+            return Bound(found[1], limit(found[3]), "0" if found[2] else "1")
+        found = re.fullmatch(r"(\d+)\.\.\.(\w+)", text)
+        if found:
+            return Bound("range", limit(found[2]), found[1])
+        raise place.expects("`name`, `shown name`, `id`, `opaque`, `text, at most limit`, `names, at most limit` or `0...limit`, and not `" + text + "`")
+
+
+def limit(word: str) -> str:
+    """A number, or a name of ProtocolLimits."""
+    return word if word.isdigit() or word == "max" else "ProtocolLimits." + word
+
+
+@dataclass(frozen=True)
 class Field:
     name: str
     key: str
     type: Type
     doc: str
     place: Place
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +154,7 @@ class Protocol:
     requests: list[Request] = field(default_factory=list)
     replies: dict[str, str] = field(default_factory=dict)  # the result's type and its case of `Reply`
     events: list[Event] = field(default_factory=list)
+    rules: set[str] = field(default_factory=set)  # params that have a rule beside the bounds of their fields
 
     def knows(self, name: str) -> bool:
         return name in SCALARS + OPAQUE or any(name in known for known in (self.objects, self.words, self.numbers, self.choices))
@@ -224,14 +252,15 @@ def read_object(block: Block) -> Object:
         stored = re.match(r"  (?:(public|private|package|fileprivate) )?(?:var|let) (\w+)", line)
         if not stored or "{" in line:
             continue
-        whole = re.fullmatch(r"  public var (\w+): ([^=]+)", line)
+        whole = re.fullmatch(r"  public var (\w+): ([^=]+?)(?:  // (.+))?", line)
         if not whole:
             raise place.expects("`public var name: Type`: a field of the protocol has no default and can be set")
         if not doc:
             raise place.expects(f"a comment `/// …` before `{whole[1]}`: it goes into the schema and the tables")
         if keys and whole[1] not in keys:
             raise place.expects(f"`{whole[1]}` among CodingKeys")
-        fields.append(Field(whole[1], keys.get(whole[1], whole[1]), Type.read(whole[2], place), doc, place))
+        bound = Bound.read(whole[3], place) if whole[3] else None
+        fields.append(Field(whole[1], keys.get(whole[1], whole[1]), Type.read(whole[2], place), doc, place, bound))
     if keys and list(keys) != [one.name for one in fields]:
         raise block.place.expects("CodingKeys in the order of the properties: fields are written in it")
     return Object(block.name, block.doc, fields)
@@ -352,6 +381,10 @@ def check(protocol: Protocol) -> None:
     for request in protocol.requests:
         if request.params and request.params not in protocol.objects:
             raise request.place.expects(f"`{request.params}` as a struct that is Codable")
+        if request.params and request.params not in protocol.rules:
+            for one in protocol.objects[request.params].fields:
+                if one.bound is None and (one.type.is_list or one.type.name in ("String", *OPAQUE)):
+                    raise one.place.expects(f"a bound of `{one.name}` behind it, as `// name`, or a rule in frames/Validation.swift")
         if request.result and request.result not in protocol.replies:
             raise request.place.expects(f"a case of Reply with `{request.result}`")
     for event in protocol.events:
@@ -385,5 +418,7 @@ def read(root: pathlib.Path, folder: str = "Sources/wire/RoostProtocol/messages"
     read_replies(need(known, "Reply"), protocol)
     read_requests(known, protocol)
     read_events(need(known, "Event"), protocol)
+    rules = (root / folder / "../frames/Validation.swift").read_text()
+    protocol.rules = set(re.findall(r"^extension (\w+) \{\n(?:  ///.*\n)*  func checkRule\(\)", rules, re.M))
     check(protocol)
     return protocol

@@ -125,6 +125,82 @@ def writers(protocol: Protocol) -> str:
     return "\n".join(lines)
 
 
+def check(one: Field) -> str:
+    """How a field is held to its bound; the path of the field is its key."""
+    bound = one.bound
+    if bound is None:
+        return ""
+    name = {"name": "name", "shown name": "name", "id": "identifier", "opaque": "opaque", "text": "text", "names": "users", "range": "range"}[bound.kind]
+    more = {"text": f", max: {bound.limit}", "names": f", max: {bound.limit}, min: {bound.least}"}.get(bound.kind, "")
+    if bound.kind == "range":
+        top = one.type.name + ".max" if bound.limit == "max" else bound.limit
+        return f'try Check.range({one.name}, {bound.least}...{top}, "{one.key}")'
+    return f'try Check.{name}({one.name}, "{one.key}"{more})'
+
+
+def bounds(protocol: Protocol) -> str:
+    lines = [HEAD, "extension Request {", "  /// Whether every parameter keeps its bounds (`ProtocolLimits`).", "  /// - Throws: 1010 for what is too large, −32602 for what has the wrong characters or an impossible value."]
+    lines += ["  public func validate() throws(ErrorObject) {", "    switch self {"]
+    held = {name for name, made in protocol.objects.items() if any(one.bound for one in made.fields)}
+    for one in protocol.requests:
+        calls = ["try params.checkFields()"] * (one.params in held) + ["try params.checkRule()"] * (one.params in protocol.rules)
+        if calls:
+            lines += [f"    case {one.pattern('params')}:", *("      " + call for call in calls)]
+    lines += cases([one.pattern() for one in protocol.requests if one.params not in held and one.params not in protocol.rules], "break")
+    lines += ["    }", "  }", "", "  /// Hands on each name of somebody or something, with its field and its place in a list.", "  /// - Throws: what `look` throws."]
+    lines += ["  public func forEachName(_ look: (_ name: String, _ field: String, _ index: Int?) throws(ErrorObject) -> Void) throws(ErrorObject) {", "    switch self {"]
+    without = []
+    for one in protocol.requests:
+        named = [field for field in (protocol.objects[one.params].fields if one.params else []) if field.bound and field.bound.kind in ("name", "names")]
+        if named:
+            lines += [f"    case {one.pattern('params')}:", *("      " + look(field) for field in named)]
+        else:
+            without.append(one.pattern())
+    lines += [*cases(without, "break"), "    }", "  }", "", *room(protocol), "}", ""]
+    for name in sorted(held):
+        body = ["    " + check(one) for one in protocol.objects[name].fields if one.bound]
+        lines += [f"extension {name} {{", "  fileprivate func checkFields() throws(ErrorObject) {", *body, "  }", "}", ""]
+    return "\n".join(lines)
+
+
+def look(one: Field) -> str:
+    value = f"params.{one.name}"
+    if one.type.is_list:
+        return f'for (index, name) in {f"({value} ?? [])" if one.type.is_optional else value}.enumerated() {{ try look(name, "{one.key}", index) }}'
+    return f'if let name = {value} {{ try look(name, "{one.key}", nil) }}' if one.type.is_optional else f'try look({value}, "{one.key}", nil)'
+
+
+def room(protocol: Protocol) -> list[str]:
+    def names(one: Request) -> bool:
+        return one.params is not None and any(field.key == "room" for field in protocol.objects[one.params].fields)
+
+    lines = ["  /// The room that it names, where it names one.", "  public var roomName: String? {", "    switch self {"]
+    lines += cases([one.pattern() for one in protocol.requests if not names(one)], "nil")
+    return lines + [f"    case {one.pattern('params')}: params.room" for one in protocol.requests if names(one)] + ["    }", "  }"]
+
+
+# What the fuzzer takes a field's value from: by its name, or else by its type (`CoreWords.values` in CoreGrammar.swift).
+WORDS = {
+    "user": "u", "users": "U", "to": "U", "deviceId": "d", "room": "r", "displayName": "n", "resumeToken": "t", "token": "t",
+    "trackId": "T", "subscriptionId": "S", "callId": "C", "sdp": "o", "tracks": "A", "until": "l",
+}  # fmt: skip
+TYPES = {
+    "Bool": "b", "Int": "i", "Int64": "i", "UInt32": "i", "MediaClass": "m", "TrackKind": "m", "CallKind": "K", "PeerConnection": "p",
+    "ModerationAction": "a", "RoomRole": "R", "Reason": "g", "JSONValue": "j", "RawJSON": "j", "String": "x", "ViewWish": "V",
+}  # fmt: skip
+
+
+def grammar(protocol: Protocol) -> str:
+    """Fields of each method for the fuzzer, where CoreGrammar.swift says nothing of its own."""
+    lines = [HEAD, "import RoostProtocol", "", "extension Method {", "  /// Its fields with what they take their values from, in the order of the protocol; those with `?` may be left out."]
+    lines += ["  var declaredFields: String {", "    switch self {"]
+    for one in protocol.requests:
+        fields = protocol.objects[one.params].fields if one.params else []
+        said = [f"{field.key}:{WORDS.get(field.key) or TYPES.get(field.type.name, 'q')}{'?' if field.type.is_optional else ''}" for field in fields]
+        lines.append(f'    case .{one.name}: "{" ".join(said)}"')
+    return "\n".join([*lines, "    }", "  }", "}", ""])
+
+
 def files(protocol: Protocol) -> dict[str, str]:
     folder = "Sources/wire/RoostProtocol/generated"
     return {
@@ -133,4 +209,6 @@ def files(protocol: Protocol) -> dict[str, str]:
         f"{folder}/Replies.swift": replies(protocol),
         f"{folder}/EventNames.swift": events(protocol),
         f"{folder}/FieldWriters.swift": writers(protocol),
+        f"{folder}/FieldBounds.swift": bounds(protocol),
+        "Fuzz/Targets/MethodFields.swift": grammar(protocol),
     }

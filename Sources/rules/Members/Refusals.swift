@@ -16,19 +16,6 @@ extension Step {
 }
 
 extension Request {
-  /// The room that it names, where it names one.
-  package var roomName: String? {
-    switch self {
-    case .room(.join(let params)): params.room
-    case .room(.moderate(let params)): params.room
-    case .room(.raiseHand(let params)): params.room
-    case .room(.info(let params)), .room(.leave(let params)): params.room
-    case .chat(.send(let params)): params.room
-    case .chat(.history(let params)): params.room
-    case .room(.list), .session, .userQuery, .block, .peerConnection, .track, .subscription, .view, .call: nil
-    }
-  }
-
   /// Whether a refusal with this error leaves a line of its own at once: `join_refused`, or `publish_refused`, which is about what is to be
   /// published: who has no seat publishes nothing.
   package func hasRefusalLine(for error: ErrorObject) -> Bool {

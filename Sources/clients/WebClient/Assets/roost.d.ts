@@ -1300,7 +1300,7 @@ export namespace wire {
     kind?: TrackKind;
     /** Of `role`: which. */
     role?: RoomRole;
-    /** Of `ban`: when it ends, milliseconds since 1970; absent: not by itself. */
+    /** Of `ban`: when it ends, milliseconds since 1970; absent: not by itself. At most what every reader of JSON takes (RFC 8259, section 6). */
     until?: number;
     /** Of `mute` and `stopVideo`: whether they may not unmute from now on (true), may again (false), or as before (absent). */
     hold?: boolean;

@@ -3,7 +3,7 @@
 /// Params of `user.block` and `user.unblock`.
 public struct BlockParams: Codable, Hashable, Sendable {
   /// Whose calls shall not ring.
-  public var user: String
+  public var user: String  // name
 
   /// All fields, in the order of the protocol.
   public init(user: String) { self.user = user }

@@ -3,13 +3,13 @@
 /// Params of `call.start`.
 public struct CallStartParams: Codable, Hashable, Sendable {
   /// Users; oneself is left out, and counts as nobody: 3012 when nobody is left.
-  public var to: [String]
+  public var to: [String]  // names, at most users
   /// `one_to_one` (one user), `one_to_many`, `group`.
   public var kind: CallKind
   /// `video` (16 people) or `audio` (32); the caps are those of the kind `group` in `rooms.yaml`. One more gets 3014.
   public var media: MediaClass
   /// How long to ring, 5000 to 180000, kept within `calls.ring_timeout_min` and `_max`.
-  public var ringTimeoutMs: Int64?
+  public var ringTimeoutMs: Int64?  // 5000...180000
   /// `any_ends` (default for two) or `ignore` (the only one for a group): what the reject of one of those called does
   /// before anybody has answered.
   public var rejectPolicy: RejectPolicy?
@@ -19,16 +19,16 @@ public struct CallStartParams: Codable, Hashable, Sendable {
   /// have a policy of their own.
   public var busyPolicy: BusyPolicy?
   /// Any JSON up to 4 KiB, shown to all members byte for byte as it was written.
-  public var extra: RawJSON?
+  public var extra: RawJSON?  // opaque
   /// Any JSON up to 4 KiB for whoever wakes phones, byte for byte; also in accept, reject, cancel, hang-up and invite.
-  public var push: RawJSON?
+  public var push: RawJSON?  // opaque
   /// Started again under the same name it is the same call, and rings nobody twice.
-  public var clientCallId: String?
+  public var clientCallId: String?  // name
   /// Whether to hang up the call that one is in; else 3011 with its id in `reason`.
   public var replace: Bool?
   /// What to tell the others of oneself, as in `room.join`: any JSON up to 4 KiB, theirs to see in the room's
   /// `participants`; also in accept and join.
-  public var metadata: RawJSON?
+  public var metadata: RawJSON?  // opaque
   /// Whether to receive every track of the call; true when absent. False for one who binds views; also in accept and
   /// join.
   public var autoSubscribe: Bool?
@@ -92,7 +92,7 @@ public struct CallStartResult: Codable, Hashable, Sendable {
 /// Params of `call.ringing`, `call.get` and `call.end`.
 public struct CallParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
 
   /// All fields, in the order of the protocol.
   public init(callId: String) {
@@ -103,17 +103,17 @@ public struct CallParams: Codable, Hashable, Sendable {
 /// Params of `call.accept`.
 public struct CallAcceptParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
   /// What to answer with.
   public var media: MediaClass?
   /// Whether to take the leg of one's other device.
   public var takeover: Bool?
   /// Token of that device's session, where the server does not authenticate users.
-  public var resumeToken: String?
+  public var resumeToken: String?  // text, at most tokenBytes
   /// Handed to the push webhook as it was written.
-  public var push: RawJSON?
+  public var push: RawJSON?  // opaque
   /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
-  public var metadata: RawJSON?
+  public var metadata: RawJSON?  // opaque
   /// Whether to receive every track of the call; true when absent.
   public var autoSubscribe: Bool?
 
@@ -135,15 +135,15 @@ public struct CallAcceptParams: Codable, Hashable, Sendable {
 /// Params of `call.reject`.
 public struct CallRejectParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
   /// Why.
   public var reason: Reason?
   /// What to tell the caller.
-  public var text: String?
+  public var text: String?  // text, at most textBytes
   /// On all of one's devices, or this one; `everywhere` when absent.
   public var scope: RejectScope?
   /// Handed to the push webhook as it was written.
-  public var push: RawJSON?
+  public var push: RawJSON?  // opaque
 
   /// All fields, in the order of the protocol.
   public init(
@@ -160,9 +160,9 @@ public struct CallRejectParams: Codable, Hashable, Sendable {
 /// Params of `call.cancel`.
 public struct CallCancelParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
   /// Handed to the push webhook as it was written.
-  public var push: RawJSON?
+  public var push: RawJSON?  // opaque
 
   /// All fields, in the order of the protocol.
   public init(callId: String, push: RawJSON? = nil) {
@@ -174,13 +174,13 @@ public struct CallCancelParams: Codable, Hashable, Sendable {
 /// Params of `call.hangup`.
 public struct CallHangupParams: Codable, Hashable, Sendable {
   /// Which call; the one that one is in when absent.
-  public var callId: String?
+  public var callId: String?  // id
   /// Why.
   public var reason: Reason?
   /// What to tell the others.
-  public var text: String?
+  public var text: String?  // text, at most textBytes
   /// Handed to the push webhook as it was written.
-  public var push: RawJSON?
+  public var push: RawJSON?  // opaque
 
   /// All fields, in the order of the protocol.
   public init(callId: String? = nil, reason: Reason? = nil, text: String? = nil, push: RawJSON? = nil) {
@@ -194,15 +194,15 @@ public struct CallHangupParams: Codable, Hashable, Sendable {
 /// Params of `call.invite`.
 public struct CallInviteParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
   /// Whom to ring.
-  public var users: [String]
+  public var users: [String]  // names, at most users
   /// Sent along as it was written; opaque.
-  public var extra: RawJSON?
+  public var extra: RawJSON?  // opaque
   /// Handed to the push webhook as it was written.
-  public var push: RawJSON?
+  public var push: RawJSON?  // opaque
   /// How long to ring, 5,000 to 180,000.
-  public var ringTimeoutMs: Int64?
+  public var ringTimeoutMs: Int64?  // 5000...180000
   /// What happens to one who is in another call; `ring` when absent, whatever the call's own.
   public var busyPolicy: BusyPolicy?
 
@@ -223,9 +223,9 @@ public struct CallInviteParams: Codable, Hashable, Sendable {
 /// Params of `call.cancelInvite`.
 public struct CallCancelInviteParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
   /// Who shall stop ringing.
-  public var users: [String]
+  public var users: [String]  // names, at most users
 
   /// All fields, in the order of the protocol.
   public init(callId: String, users: [String]) {
@@ -237,15 +237,15 @@ public struct CallCancelInviteParams: Codable, Hashable, Sendable {
 /// Params of `call.join`.
 public struct CallJoinParams: Codable, Hashable, Sendable {
   /// Which call.
-  public var callId: String
+  public var callId: String  // id
   /// What one sends.
   public var media: MediaClass?
   /// Whether to take the leg of one's other device.
   public var takeover: Bool?
   /// Token of that device's session, where the server does not authenticate users.
-  public var resumeToken: String?
+  public var resumeToken: String?  // text, at most tokenBytes
   /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
-  public var metadata: RawJSON?
+  public var metadata: RawJSON?  // opaque
   /// Whether to receive every track of the call; true when absent.
   public var autoSubscribe: Bool?
 
@@ -266,9 +266,9 @@ public struct CallJoinParams: Codable, Hashable, Sendable {
 /// Params of `call.history`.
 public struct CallHistoryParams: Codable, Hashable, Sendable {
   /// `next` of the page before.
-  public var before: String?
+  public var before: String?  // id
   /// How many at most, 1 to 100; 50 when absent.
-  public var limit: Int?
+  public var limit: Int?  // 1...page
 
   /// All fields, in the order of the protocol.
   public init(before: String? = nil, limit: Int? = nil) {
@@ -280,7 +280,7 @@ public struct CallHistoryParams: Codable, Hashable, Sendable {
 /// Params of `call.mediaChange`.
 public struct MediaChangeParams: Codable, Hashable, Sendable {
   /// Which call; the one that one is in when absent.
-  public var callId: String?
+  public var callId: String?  // id
   /// Ask, accept, reject or withdraw.
   public var action: MediaChangeAction
   /// What to change to.

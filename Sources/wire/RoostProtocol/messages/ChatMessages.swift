@@ -3,13 +3,13 @@
 /// Params of `chat.send`.
 public struct ChatSendParams: Codable, Hashable, Sendable {
   /// The room one is in.
-  public var room: String
+  public var room: String  // name
   /// The text: 1 byte to 8 KiB.
-  public var text: String
+  public var text: String  // text, at most textBytes
   /// Users it is for; all when absent or empty.
-  public var to: [String]?
+  public var to: [String]?  // names, none to users
   /// The client's own name for it: sent twice, it is delivered once.
-  public var clientMsgId: String?
+  public var clientMsgId: String?  // name
 
   /// All fields, in the order of the protocol.
   public init(room: String, text: String, to: [String]? = nil, clientMsgId: String? = nil) {
@@ -43,11 +43,11 @@ public struct ChatSendResult: Codable, Hashable, Sendable {
 /// Params of `chat.history`.
 public struct ChatHistoryParams: Codable, Hashable, Sendable {
   /// The room one is in.
-  public var room: String
+  public var room: String  // name
   /// A `msgId`: only what is older.
-  public var before: String?
+  public var before: String?  // id
   /// How many at most, 1 to 100; 50 when absent.
-  public var limit: Int?
+  public var limit: Int?  // 1...page
 
   /// All fields, in the order of the protocol.
   public init(room: String, before: String? = nil, limit: Int? = nil) {

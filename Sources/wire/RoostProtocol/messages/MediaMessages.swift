@@ -51,7 +51,7 @@ public struct PublishOfferParams: Codable, Hashable, Sendable {
   /// `publish`; `subscribe` from clients with the capability `clientOffers`: for all others the server offers there.
   public var pc: PeerConnection
   /// The offer.
-  public var sdp: String
+  public var sdp: String  // text, at most sdpBytes
   /// Tracks that begin with it; those published before may be named again or left out.
   public var tracks: [AnnouncedTrack]?
 
@@ -122,7 +122,7 @@ public struct SubscribeAnswerParams: Codable, Hashable, Sendable {
   /// The offer it answers.
   public var offerId: Int
   /// The answer.
-  public var sdp: String
+  public var sdp: String  // text, at most answerBytes
 
   /// All fields, in the order of the protocol.
   public init(offerId: Int, sdp: String) {
@@ -190,7 +190,7 @@ public struct SubscribeOffer: Codable, Hashable, Sendable {
 /// Params of `track.unpublish`, `track.mute` and `track.unmute`.
 public struct TrackParams: Codable, Hashable, Sendable {
   /// One's own track.
-  public var trackId: String
+  public var trackId: String  // id
 
   /// All fields, in the order of the protocol.
   public init(trackId: String) {
@@ -212,15 +212,15 @@ public struct MuteResult: Codable, Hashable, Sendable {
 /// Params of `track.subscribe`.
 public struct SubscribeParams: Codable, Hashable, Sendable {
   /// A track of the room.
-  public var trackId: String
+  public var trackId: String  // id
   /// The layer wished for; `auto` when absent.
   public var definition: Definition?
   /// Where the client shows it, 0 to 255. Nothing of it is kept or done by the server, which has one subscription a track.
-  public var view: Int?
+  public var view: Int?  // 0...smallNumber
   /// Which of several matters more, 0 to 255; 0 when absent.
-  public var priority: Int?
+  public var priority: Int?  // 0...smallNumber
   /// Of video: the height at which it is shown, in pixels of the device, 0 to 16,384; 0 while it is not shown.
-  public var maxHeight: Int?
+  public var maxHeight: Int?  // 0...pictureLines
 
   /// All fields, in the order of the protocol.
   public init(
@@ -248,7 +248,7 @@ public struct SubscribeResult: Codable, Hashable, Sendable {
 /// Params of `track.unsubscribe`.
 public struct SubscriptionParams: Codable, Hashable, Sendable {
   /// One's own subscription.
-  public var subscriptionId: String
+  public var subscriptionId: String  // id
 
   /// All fields, in the order of the protocol.
   public init(subscriptionId: String) {
@@ -259,15 +259,15 @@ public struct SubscriptionParams: Codable, Hashable, Sendable {
 /// Params of `track.update`; what is absent stays as it is.
 public struct SubscriptionUpdateParams: Codable, Hashable, Sendable {
   /// One's own subscription.
-  public var subscriptionId: String
+  public var subscriptionId: String  // id
   /// The layer wished for.
   public var definition: Definition?
   /// Whether to send nothing for now.
   public var paused: Bool?
   /// Which of several matters more, 0 to 255.
-  public var priority: Int?
+  public var priority: Int?  // 0...smallNumber
   /// Of video: the height at which it is shown, in pixels of the device, 0 to 16,384; 0 while it is not shown.
-  public var maxHeight: Int?
+  public var maxHeight: Int?  // 0...pictureLines
 
   /// All fields, in the order of the protocol.
   public init(
@@ -285,9 +285,9 @@ public struct SubscriptionUpdateParams: Codable, Hashable, Sendable {
 /// Params of `subscription.swap`: each shows the other's track from now on.
 public struct SwapParams: Codable, Hashable, Sendable {
   /// One's own subscription.
-  public var a: String
+  public var a: String  // id
   /// Another of the same kind.
-  public var b: String
+  public var b: String  // id
 
   /// All fields, in the order of the protocol.
   public init(a: String, b: String) {

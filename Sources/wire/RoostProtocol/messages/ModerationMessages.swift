@@ -50,17 +50,17 @@ public enum RoomRole: String, WireName {
 /// Params of `room.moderate`.
 public struct ModerateParams: Codable, Hashable, Sendable {
   /// Name of the room, in which one has a seat.
-  public var room: String
+  public var room: String  // name
   /// What to do.
   public var action: ModerationAction
   /// To whom; absent: to all, where that makes sense.
-  public var user: String?
+  public var user: String?  // name
   /// Of `mute`: which tracks; audio when absent.
   public var kind: TrackKind?
   /// Of `role`: which.
   public var role: RoomRole?
-  /// Of `ban`: when it ends, milliseconds since 1970; absent: not by itself.
-  public var until: Int64?
+  /// Of `ban`: when it ends, milliseconds since 1970; absent: not by itself. At most what every reader of JSON takes (RFC 8259, section 6).
+  public var until: Int64?  // 0...9007199254740991
   /// Of `mute` and `stopVideo`: whether they may not unmute from now on (true), may again (false), or as before (absent).
   public var hold: Bool?
   /// Of `ban`: whether the address that they come from is kept out as well, for a time.
@@ -81,7 +81,7 @@ public struct ModerateParams: Codable, Hashable, Sendable {
 /// Params of `room.raiseHand`.
 public struct RaiseHandParams: Codable, Hashable, Sendable {
   /// Name of the room.
-  public var room: String
+  public var room: String  // name
   /// Whether the hand is up.
   public var raised: Bool
 
@@ -209,28 +209,4 @@ public struct RoomModeration: Codable, Hashable, Sendable {
 
   /// Whether all is as usual.
   public var isUsual: Bool { self == RoomModeration() }
-}
-
-extension ModerateParams {
-  /// - Throws: −32602 where an action lacks what it needs.
-  func validate() throws(ErrorObject) {
-    try Check.name(room, "room")
-    try Check.name(user, "user")
-    switch action {
-    case .kick, .ban, .unban, .role:
-      if user == nil { throw .parameter("user", expected: "a user") }
-    case .media:
-      if media == nil {
-        throw .parameter("media", expected: MediaClass.allCases.map(\.rawValue).joined(separator: ", "))
-      }
-    case .mute, .stopVideo, .lock, .unlock, .lobby, .admit, .deny, .disableChat, .enableChat, .lowerHand, .end: break
-    }
-    if action == .role, role == nil {
-      throw .parameter("role", expected: RoomRole.allCases.map(\.rawValue).joined(separator: ", "))
-    }
-    try Check.range(until, 0...Self.farthest, "until")
-  }
-
-  /// The largest whole number that every JSON reader takes (RFC 8259, section 6).
-  private static let farthest: Int64 = 1 << 53 - 1
 }

@@ -3,24 +3,24 @@
 /// Params of `room.join`.
 public struct RoomJoinParams: Codable, Hashable, Sendable {
   /// Name of the room: 1 to 128 bytes, printable, no blank at either end. Names that begin with `call:` get 1005.
-  public var room: String
+  public var room: String  // name
   /// What others see; that of `session.hello` when absent. 2003 when somebody else in the room has it, or one that
   /// reads the same.
-  public var displayName: String?
+  public var displayName: String?  // shown name
   /// `video` or `audio`: the class of a room that is empty and whose class is left to the first joiner; `video` when
   /// absent; ignored otherwise.
   public var media: MediaClass?
   /// What to tell the others of oneself: any JSON up to 4 KiB; `{}` when absent.
-  public var metadata: RawJSON?
+  public var metadata: RawJSON?  // opaque
   /// Whether to receive every track of the room; true when absent.
   public var autoSubscribe: Bool?
   /// How many views to open with the seat, 0 to 49. With one or more `autoSubscribe` means sound alone. A room without
   /// video opens none. Says nothing when one sits in the room already.
-  public var views: Int?
+  public var views: Int?  // 0...views
   /// Whether to take the seat of one's other device.
   public var takeover: Bool?
   /// Token of that device's session, where the server does not authenticate users.
-  public var resumeToken: String?
+  public var resumeToken: String?  // text, at most tokenBytes
 
   /// All fields, in the order of the protocol.
   public init(
@@ -41,7 +41,7 @@ public struct RoomJoinParams: Codable, Hashable, Sendable {
 /// Params of `room.leave` and `room.info`.
 public struct RoomParams: Codable, Hashable, Sendable {
   /// Name of the room.
-  public var room: String
+  public var room: String  // name
 
   /// All fields, in the order of the protocol.
   public init(room: String) {
@@ -52,9 +52,9 @@ public struct RoomParams: Codable, Hashable, Sendable {
 /// Params of `room.list`.
 public struct RoomListParams: Codable, Hashable, Sendable {
   /// `next` of the page before.
-  public var after: String?
+  public var after: String?  // name
   /// How many at most, 1 to 100; 100 when absent.
-  public var limit: Int?
+  public var limit: Int?  // 1...page
 
   /// All fields, in the order of the protocol.
   public init(after: String? = nil, limit: Int? = nil) {

@@ -3,20 +3,20 @@
 /// Params of `session.hello`.
 public struct HelloParams: Codable, Hashable, Sendable {
   /// Who one is: 1 to 128 bytes, no control characters. An open server takes any name.
-  public var user: String
+  public var user: String  // name
   /// Proof of it, where the server asks for one; `user` is its `sub` then. An open server reads none.
-  public var token: String?
+  public var token: String?  // text, at most tokenBytes
   /// Which of one's devices this is; made up by the server (random) when absent, and returned.
-  public var deviceId: String?
+  public var deviceId: String?  // name
   /// What others see; `user` when absent.
-  public var displayName: String?
+  public var displayName: String?  // shown name
   /// What the device can do: any JSON up to 4 KiB, shown by `user.query`. The server acts on `freshLines: true`,
   /// `wholeOffers: true` and `clientOffers: true`, and on nothing else in it.
-  public var capabilities: JSONValue?
+  public var capabilities: JSONValue?  // opaque
   /// Whether calls shall ring here; true when absent.
   public var callable: Bool?
   /// Token of the session that this one replaces, where the same user and device have one already.
-  public var resumeToken: String?
+  public var resumeToken: String?  // text, at most tokenBytes
   /// On an open server: whether to take that one's place without its token, once it is silent and where it came from
   /// the same network.
   public var takeover: Bool?
@@ -95,9 +95,9 @@ public struct HelloResult: Codable, Hashable, Sendable {
 /// Params of `session.resume`.
 public struct ResumeParams: Codable, Hashable, Sendable {
   /// The token from `session.hello`.
-  public var resumeToken: String
+  public var resumeToken: String  // text, at most tokenBytes
   /// The last event number that arrived.
-  public var lastSeq: Int
+  public var lastSeq: Int  // 0...max
 
   /// All fields, in the order of the protocol.
   public init(resumeToken: String, lastSeq: Int) {
@@ -109,7 +109,7 @@ public struct ResumeParams: Codable, Hashable, Sendable {
 /// Params of `session.token`.
 public struct TokenParams: Codable, Hashable, Sendable {
   /// A further token of the same user.
-  public var token: String
+  public var token: String  // text, at most tokenBytes
 
   /// All fields, in the order of the protocol.
   public init(token: String) { self.token = token }
@@ -181,7 +181,7 @@ public struct Resync: Codable, Hashable, Sendable {
 /// Params of `user.query`.
 public struct UserQueryParams: Codable, Hashable, Sendable {
   /// Whom to ask about, at most 100.
-  public var users: [String]
+  public var users: [String]  // names, at most queriedUsers
 
   /// All fields, in the order of the protocol.
   public init(users: [String]) {

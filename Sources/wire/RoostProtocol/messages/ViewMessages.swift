@@ -9,7 +9,7 @@ public enum ViewFollow: String, WireName {
 /// Params of `view.open`.
 public struct ViewOpenParams: Codable, Hashable, Sendable {
   /// How many more, 1 to 49.
-  public var count: Int
+  public var count: Int  // 1...views
   /// What they carry; `video` where absent.
   public var kind: TrackKind?
 
