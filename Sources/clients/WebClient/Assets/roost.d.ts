@@ -127,7 +127,7 @@ export interface Hello {
 }
 
 /** An event as it came; a later server may know more of them, whose params nothing says. */
-export type Notification = { [Name in keyof wire.Events]: { method: Name; params: wire.Events[Name] } }[keyof wire.Events];
+export type ProtocolEvent = { [Name in keyof wire.Events]: { method: Name; params: wire.Events[Name] } }[keyof wire.Events];
 
 /** What goes with a method: nothing, or an object, which may be left out where all of it is optional. */
 type Params<Name extends keyof wire.Requests> = wire.Requests[Name] extends null ? [params?: {}]
@@ -136,7 +136,7 @@ type Params<Name extends keyof wire.Requests> = wire.Requests[Name] extends null
 /** Events of a client. */
 export interface ClientEvents {
   state: { state: State; error?: RoostError | null };
-  notification: Notification;
+  notification: ProtocolEvent;
   rejoined: { room: Room };
   incomingCall: { call: Call; from: string; inProgress: boolean; waiting: boolean };
   callCreated: { call: Call };
@@ -182,7 +182,7 @@ export class RoostClient extends Emitter<ClientEvents> {
 /** Events of a session. */
 export interface SessionEvents {
   state: { state: State; error?: RoostError | null };
-  notification: Notification;
+  notification: ProtocolEvent;
   resumed: { resync?: wire.Resync };
   restarted: { hello: Hello };
   grants: { grants: Grant[]; room?: string };
