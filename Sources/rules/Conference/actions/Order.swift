@@ -130,7 +130,7 @@ extension Request {
   fileprivate var leavesPlace: Bool {
     switch self {
     case .room(.leave), .call(.hangup), .call(.cancel), .call(.end): true
-    default: false
+    case .session, .userQuery, .block, .room, .chat, .peerConnection, .track, .subscription, .view, .call: false
     }
   }
 }
