@@ -26,8 +26,8 @@ struct WireTests {
     return folder
   }
 
-  /// The controls: a field that is renamed, one without a comment, without a bound or of a type that nobody knows, a method without its
-  /// result or with one that is no reply.
+  /// The controls: a field that is renamed, one without a comment, without a bound, with one that does not do, or of a type that nobody
+  /// knows, a rule that nobody would ask for, a method without its result or with one that is no reply.
   @Test(arguments: [
     (
       "RoomMessages.swift", "public var speakers: [Speaker]", "public var talkers: [Speaker]",
@@ -50,6 +50,21 @@ struct WireTests {
       "RoomMessages.swift", "public var after: String?  // name", "public var after: String?",
       "expected a bound of `after`"
     ),
+    (
+      "ModerationMessages.swift", "public var hold: Bool?", "public var hold: String?", "expected a bound of `hold`"
+    ),
+    ("MediaMessages.swift", "[AnnouncedTrack]?  // rule", "[AnnouncedTrack]?", "expected a bound of `tracks`"),
+    ("RoomMessages.swift", "public var room: String  // name", "public var room: String  // id", "expected `// name`"),
+    (
+      "ViewMessages.swift", "  public var trackId: String?\n  /// What to show",
+      "  public var trackId: String?  // id\n  /// What to show",
+      "expected no bound behind `trackId`"
+    ),
+    (
+      "RoomMessages.swift", "  public var after: String?", "  public private(set) var after: String?",
+      "expected `public var"
+    ),
+    ("../frames/Validation.swift", "extension ViewShowParams: HasRule", "extension ViewShowParams", ": HasRule"),
   ]) func anotherDeclarationIsFound(file: String, old: String, new: String, complaint: String) throws {
     let folder = try copy()
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -42,13 +42,13 @@ class Type:
 class Bound:
     """What a field of a request must be, as it stands behind its declaration."""
 
-    kind: str  # name, shown name, names, id, text, opaque or range
+    kind: str  # name, shown name, names, id, text, opaque, shown opaque, range or rule
     limit: str = ""
     least: str = ""
 
     @staticmethod
     def read(text: str, place: Place) -> Bound:
-        if text in ("name", "shown name", "id", "opaque"):
+        if text in ("name", "shown name", "id", "opaque", "shown opaque", "rule"):
             return Bound(text)
         found = re.fullmatch(r"(text|names), (?:at most|(none) to) (\w+)", text)
         if found:
@@ -56,7 +56,7 @@ class Bound:
         found = re.fullmatch(r"(\d+)\.\.\.(\w+)", text)
         if found:
             return Bound("range", limit(found[2]), found[1])
-        raise place.expects("`name`, `shown name`, `id`, `opaque`, `text, at most limit`, `names, at most limit` or `0...limit`, and not `" + text + "`")
+        raise place.expects("`name`, `shown name`, `id`, `opaque`, `shown opaque`, `text, at most limit`, `names, at most limit`, `0...limit` or `rule`, and not `" + text + "`")
 
 
 def limit(word: str) -> str:
@@ -249,8 +249,7 @@ def read_object(block: Block) -> Object:
     keys = coding_keys(block)
     fields: list[Field] = []
     for place, line, doc in documented(block):
-        stored = re.match(r"  (?:(public|private|package|fileprivate) )?(?:var|let) (\w+)", line)
-        if not stored or "{" in line:
+        if not re.match(r"  (?:@\w+ )?(?:[\w()]+ )*(?:var|let) \w+", line) or re.match(r"  (?:\w+ )?static ", line) or "{" in line:
             continue
         whole = re.fullmatch(r"  public var (\w+): ([^=]+?)(?:  // (.+))?", line)
         if not whole:
@@ -381,17 +380,42 @@ def check(protocol: Protocol) -> None:
     for request in protocol.requests:
         if request.params and request.params not in protocol.objects:
             raise request.place.expects(f"`{request.params}` as a struct that is Codable")
-        if request.params and request.params not in protocol.rules:
-            for one in protocol.objects[request.params].fields:
-                if one.bound is None and (one.type.is_list or one.type.name in ("String", *OPAQUE)):
-                    raise one.place.expects(f"a bound of `{one.name}` behind it, as `// name`, or a rule in frames/Validation.swift")
+        if request.params:
+            check_bounds(request.params, protocol)
         if request.result and request.result not in protocol.replies:
             raise request.place.expects(f"a case of Reply with `{request.result}`")
     for event in protocol.events:
         if event.params and event.params not in protocol.objects:
             raise event.place.expects(f"`{event.params}` as a struct that is Codable")
+    for made in protocol.objects.values():
+        for one in made.fields:
+            if one.bound and made.name not in {request.params for request in protocol.requests}:
+                raise one.place.expects(f"no bound behind `{one.name}`: nobody asks for it but in the params of a request; a rule of theirs looks inside")
     once([(request.method, request.place) for request in protocol.requests])
     once([(event.name, event.place) for event in protocol.events])
+
+
+# What names a user, a room or a device is compared as its issuer does: it is held to the form of names.
+NAMED = {"user": "name", "users": "names", "to": "names", "room": "name", "deviceId": "name"}
+
+
+def check_bounds(params: str, protocol: Protocol) -> None:
+    """That each field that a client may fill with anything has a bound behind it, or a rule that looks at it."""
+    for one in protocol.objects[params].fields:
+        words = protocol.words.get(one.type.name)
+        is_free = one.type.is_list or one.type.name in ("String", *OPAQUE) or protocol.is_object(one.type.name) or (words is not None and words.is_open)
+        if one.bound is None and is_free:
+            raise one.place.expects(f"a bound of `{one.name}` behind it, as `// name`, or `// rule` where a rule in frames/Validation.swift looks at it")
+        if one.bound and one.bound.kind == "rule" and params not in protocol.rules:
+            raise one.place.expects(f"`extension {params}: HasRule` in frames/Validation.swift")
+        if one.key in NAMED and (one.bound is None or one.bound.kind != NAMED[one.key]):
+            raise one.place.expects(f"`// {NAMED[one.key]}` behind `{one.name}`: it names somebody or something")
+
+
+def rules(root: pathlib.Path, folder: str) -> set[str]:
+    """Params with a rule beside the bounds of their fields."""
+    texts = [path.read_text() for path in sorted((root / folder).parent.rglob("*.swift"))]
+    return {name for text in texts for name in re.findall(r"^extension (\w+): (?:\w+, )*HasRule\b", text, re.M)}
 
 
 def read(root: pathlib.Path, folder: str = "Sources/wire/RoostProtocol/messages") -> Protocol:
@@ -418,7 +442,9 @@ def read(root: pathlib.Path, folder: str = "Sources/wire/RoostProtocol/messages"
     read_replies(need(known, "Reply"), protocol)
     read_requests(known, protocol)
     read_events(need(known, "Event"), protocol)
-    rules = (root / folder / "../frames/Validation.swift").read_text()
-    protocol.rules = set(re.findall(r"^extension (\w+) \{\n(?:  ///.*\n)*  func checkRule\(\)", rules, re.M))
+    protocol.rules = rules(root, folder)
+    stranger = min(protocol.rules - {request.params for request in protocol.requests}, default=None)
+    if stranger:
+        raise Mistake(f"Sources/wire/RoostProtocol: `extension {stranger}: HasRule`: expected params of a request, whose rules alone are asked for")
     check(protocol)
     return protocol

@@ -130,7 +130,7 @@ def check(one: Field) -> str:
     bound = one.bound
     if bound is None:
         return ""
-    name = {"name": "name", "shown name": "name", "id": "identifier", "opaque": "opaque", "text": "text", "names": "users", "range": "range"}[bound.kind]
+    name = {"id": "identifier", "names": "users", "shown name": "name", "shown opaque": "shownOpaque"}.get(bound.kind, bound.kind)
     more = {"text": f", max: {bound.limit}", "names": f", max: {bound.limit}, min: {bound.least}"}.get(bound.kind, "")
     if bound.kind == "range":
         top = one.type.name + ".max" if bound.limit == "max" else bound.limit
@@ -141,7 +141,7 @@ def check(one: Field) -> str:
 def bounds(protocol: Protocol) -> str:
     lines = [HEAD, "extension Request {", "  /// Whether every parameter keeps its bounds (`ProtocolLimits`).", "  /// - Throws: 1010 for what is too large, −32602 for what has the wrong characters or an impossible value."]
     lines += ["  public func validate() throws(ErrorObject) {", "    switch self {"]
-    held = {name for name, made in protocol.objects.items() if any(one.bound for one in made.fields)}
+    held = {name for name, made in protocol.objects.items() if any(one.bound and one.bound.kind != "rule" for one in made.fields)}
     for one in protocol.requests:
         calls = ["try params.checkFields()"] * (one.params in held) + ["try params.checkRule()"] * (one.params in protocol.rules)
         if calls:
@@ -158,7 +158,7 @@ def bounds(protocol: Protocol) -> str:
             without.append(one.pattern())
     lines += [*cases(without, "break"), "    }", "  }", "", *room(protocol), "}", ""]
     for name in sorted(held):
-        body = ["    " + check(one) for one in protocol.objects[name].fields if one.bound]
+        body = ["    " + check(one) for one in protocol.objects[name].fields if one.bound and one.bound.kind != "rule"]
         lines += [f"extension {name} {{", "  fileprivate func checkFields() throws(ErrorObject) {", *body, "  }", "}", ""]
     return "\n".join(lines)
 

@@ -92,6 +92,14 @@ enum Check {
     try size(value?.encodedSize ?? 0, ProtocolLimits.opaqueBytes, field)
   }
 
+  /// The same of what others are shown: readers that are strict must be able to read a message with it.
+  static func shownOpaque(_ value: RawJSON?, _ field: String) throws(ErrorObject) {
+    try opaque(value, field)
+    if value?.isReadable == false {
+      throw .parameter(field, expected: "JSON with numbers in range and whole surrogate pairs")
+    }
+  }
+
   /// A number from a range.
   static func range<N: BinaryInteger>(_ number: N?, _ bounds: ClosedRange<N>, _ field: String) throws(ErrorObject) {
     guard let number, !bounds.contains(number) else { return }

@@ -1,7 +1,13 @@
 // What a server checks of a request beyond its shape and beyond the bounds of single fields: what one field says of another. Bounds of
 // fields stand behind their declarations, and scripts/wire makes `FieldBounds.swift` of them, which asks for these rules too.
 
-extension ModerateParams {
+/// Params with a rule of their own. Of a field that it looks at, and that has no bound besides, the declaration says `// rule`.
+protocol HasRule {
+  /// - Throws: −32602 or 1010 for what the rule forbids.
+  func checkRule() throws(ErrorObject)
+}
+
+extension ModerateParams: HasRule {
   /// - Throws: −32602 where an action lacks what it needs.
   func checkRule() throws(ErrorObject) {
     switch action {
@@ -19,17 +25,17 @@ extension ModerateParams {
   }
 }
 
-extension ChatSendParams {
+extension ChatSendParams: HasRule {
   func checkRule() throws(ErrorObject) {
     try Check.size((to ?? []).reduce(0) { $0 + $1.utf8.count }, ProtocolLimits.recipientBytes, "to")
   }
 }
 
-extension RestartParams {
+extension RestartParams: HasRule {
   func checkRule() throws(ErrorObject) { if pc != .subscribe { throw .parameter("pc", expected: "subscribe") } }
 }
 
-extension PublishOfferParams {
+extension PublishOfferParams: HasRule {
   func checkRule() throws(ErrorObject) {
     let tracks = tracks ?? []
     if pc == .subscribe, !tracks.isEmpty {
@@ -65,7 +71,7 @@ extension AnnouncedTrack {
   }
 }
 
-extension ViewShowParams {
+extension ViewShowParams: HasRule {
   func checkRule() throws(ErrorObject) {
     try Check.range(views.count, 1...ProtocolLimits.views, "views")
     for (index, view) in views.enumerated() { try view.validate("views[\(index)]") }
@@ -80,10 +86,10 @@ extension ViewWish {
   }
 }
 
-extension CallRejectParams {
+extension CallRejectParams: HasRule {
   func checkRule() throws(ErrorObject) { try Check.said(reason) }
 }
 
-extension CallHangupParams {
+extension CallHangupParams: HasRule {
   func checkRule() throws(ErrorObject) { try Check.said(reason) }
 }

@@ -173,7 +173,7 @@ extension CallAcceptParams {
     try Check.identifier(callId, "callId")
     try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
     try Check.opaque(push, "push")
-    try Check.opaque(metadata, "metadata")
+    try Check.shownOpaque(metadata, "metadata")
   }
 }
 
@@ -220,7 +220,7 @@ extension CallJoinParams {
   fileprivate func checkFields() throws(ErrorObject) {
     try Check.identifier(callId, "callId")
     try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
-    try Check.opaque(metadata, "metadata")
+    try Check.shownOpaque(metadata, "metadata")
   }
 }
 
@@ -245,7 +245,7 @@ extension CallStartParams {
     try Check.opaque(extra, "extra")
     try Check.opaque(push, "push")
     try Check.name(clientCallId, "clientCallId")
-    try Check.opaque(metadata, "metadata")
+    try Check.shownOpaque(metadata, "metadata")
   }
 }
 
@@ -314,7 +314,7 @@ extension RoomJoinParams {
   fileprivate func checkFields() throws(ErrorObject) {
     try Check.name(room, "room")
     try Check.name(displayName, "displayName")
-    try Check.opaque(metadata, "metadata")
+    try Check.shownOpaque(metadata, "metadata")
     try Check.range(views, 0...ProtocolLimits.views, "views")
     try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
   }

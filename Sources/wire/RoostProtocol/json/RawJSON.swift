@@ -41,9 +41,12 @@ public struct RawJSON: Sendable {
   public static let emptyObject = RawJSON(checked: "{}")
 
   /// What it says; of what no number or string can hold (`1e400`, half a surrogate pair) the text.
-  public var value: JSONValue {
-    (try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))) ?? .string(text)
-  }
+  public var value: JSONValue { decoded ?? .string(text) }
+
+  private var decoded: JSONValue? { try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
+
+  /// Whether every reader can read it: not where a number is out of range (`1e400`), or half of a surrogate pair stands alone.
+  public var isReadable: Bool { decoded != nil }
 
   /// Bytes of the text.
   public var encodedSize: Int { text.utf8.count }

@@ -28,7 +28,7 @@ public struct CallStartParams: Codable, Hashable, Sendable {
   public var replace: Bool?
   /// What to tell the others of oneself, as in `room.join`: any JSON up to 4 KiB, theirs to see in the room's
   /// `participants`; also in accept and join.
-  public var metadata: RawJSON?  // opaque
+  public var metadata: RawJSON?  // shown opaque
   /// Whether to receive every track of the call; true when absent. False for one who binds views; also in accept and
   /// join.
   public var autoSubscribe: Bool?
@@ -113,7 +113,7 @@ public struct CallAcceptParams: Codable, Hashable, Sendable {
   /// Handed to the push webhook as it was written.
   public var push: RawJSON?  // opaque
   /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
-  public var metadata: RawJSON?  // opaque
+  public var metadata: RawJSON?  // shown opaque
   /// Whether to receive every track of the call; true when absent.
   public var autoSubscribe: Bool?
 
@@ -245,7 +245,7 @@ public struct CallJoinParams: Codable, Hashable, Sendable {
   /// Token of that device's session, where the server does not authenticate users.
   public var resumeToken: String?  // text, at most tokenBytes
   /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
-  public var metadata: RawJSON?  // opaque
+  public var metadata: RawJSON?  // shown opaque
   /// Whether to receive every track of the call; true when absent.
   public var autoSubscribe: Bool?
 

@@ -53,7 +53,7 @@ public struct PublishOfferParams: Codable, Hashable, Sendable {
   /// The offer.
   public var sdp: String  // text, at most sdpBytes
   /// Tracks that begin with it; those published before may be named again or left out.
-  public var tracks: [AnnouncedTrack]?
+  public var tracks: [AnnouncedTrack]?  // rule
 
   /// All fields, in the order of the protocol.
   public init(pc: PeerConnection, sdp: String, tracks: [AnnouncedTrack]? = nil) {

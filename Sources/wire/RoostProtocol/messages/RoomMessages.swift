@@ -11,7 +11,7 @@ public struct RoomJoinParams: Codable, Hashable, Sendable {
   /// absent; ignored otherwise.
   public var media: MediaClass?
   /// What to tell the others of oneself: any JSON up to 4 KiB; `{}` when absent.
-  public var metadata: RawJSON?  // opaque
+  public var metadata: RawJSON?  // shown opaque
   /// Whether to receive every track of the room; true when absent.
   public var autoSubscribe: Bool?
   /// How many views to open with the seat, 0 to 49. With one or more `autoSubscribe` means sound alone. A room without

@@ -51,7 +51,7 @@ public struct ViewWish: Codable, Hashable, Sendable {
 /// Params of `view.show`.
 public struct ViewShowParams: Codable, Hashable, Sendable {
   /// What is to change, all in one step; 1 to 49.
-  public var views: [ViewWish]
+  public var views: [ViewWish]  // rule
 
   /// All fields, in the order of the protocol.
   public init(views: [ViewWish]) {
