@@ -123,6 +123,7 @@ class Request:
     method: str
     result: str | None
     weight: int
+    reads: bool
     ends: bool
     place: Place
 
@@ -301,7 +302,7 @@ def read_choice(block: Block) -> Choice:
 
 
 CASE = re.compile(r"  case (\w+)(?:\((\w+)(?: = \w+\(\))?\))?(?:  // (.*))?$")
-SERVED = re.compile(r"(\w+(?:\.\w+)?) -> (\{\}|\w+), weight (\d+)(, ends something)?")
+SERVED = re.compile(r"(\w+(?:\.\w+)?) -> (\{\}|\w+), weight (\d+)(, reads)?(, ends something)?")
 
 
 def read_group(block: Block, group: str, groups: dict[str, str], protocol: Protocol) -> None:
@@ -314,13 +315,13 @@ def read_group(block: Block, group: str, groups: dict[str, str], protocol: Proto
             raise place.expects("`case name(Params)  // method -> Result, weight 1`")
         if not group and case[3] is None and case[2] is not None:
             groups[case[2]] = case[1]
-            protocol.requests.append(Request(case[1], "", case[2], "", None, 0, False, place))
+            protocol.requests.append(Request(case[1], "", case[2], "", None, 0, False, False, place))
             continue
         said = SERVED.fullmatch(case[3] or "")
         if not said:
             raise place.expects(f"`// method -> Result, weight 1` behind `case {case[1]}`, with `{{}}` for no result")
         result = None if said[2] == "{}" else said[2]
-        protocol.requests.append(Request(group, case[1], case[2], said[1], result, int(said[3]), said[4] is not None, place))
+        protocol.requests.append(Request(group, case[1], case[2], said[1], result, int(said[3]), said[4] is not None, said[5] is not None, place))
 
 
 def read_requests(known: dict[str, Block], protocol: Protocol) -> None:
@@ -384,6 +385,8 @@ def check(protocol: Protocol) -> None:
             check_bounds(request.params, protocol)
         if request.result and request.result not in protocol.replies:
             raise request.place.expects(f"a case of Reply with `{request.result}`")
+        if request.reads and (request.result is None or not reads_alone(request.result, protocol)):
+            raise request.place.expects("a result of its own for what only reads: it is served anew where the request comes again, and no other's")
     for event in protocol.events:
         if event.params and event.params not in protocol.objects:
             raise event.place.expects(f"`{event.params}` as a struct that is Codable")
@@ -397,6 +400,11 @@ def check(protocol: Protocol) -> None:
 
 # What names a user, a room or a device is compared as its issuer does: it is held to the form of names.
 NAMED = {"user": "name", "users": "names", "to": "names", "room": "name", "deviceId": "name"}
+
+
+def reads_alone(result: str, protocol: Protocol) -> bool:
+    """Whether each request with this result only reads."""
+    return all(one.reads for one in protocol.requests if one.result == result)
 
 
 def check_bounds(params: str, protocol: Protocol) -> None:

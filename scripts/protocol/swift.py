@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .declarations import OPAQUE, Choice, Field, Object, Protocol, Request
+from .declarations import OPAQUE, Choice, Field, Object, Protocol, Request, reads_alone
 
 HEAD = "// swift-format-ignore-file\n// Made by scripts/wire of Sources/wire/RoostProtocol/messages; `make wire` makes it again. Do not edit.\n"
 WIDTH = 118
@@ -69,7 +69,30 @@ def replies(protocol: Protocol) -> str:
         answered = [f".{one.name}" for one in protocol.requests if one.result == result]
         if answered:
             lines += cases(answered, f"self = .{case}(try {result}(from: decoder))")
-    return "\n".join([*lines, "    }", "  }", "}", ""])
+    lines += ["    }", "  }", "", *reading(protocol), "", *stamping(protocol), "}", ""]
+    return "\n".join(lines)
+
+
+def reading(protocol: Protocol) -> list[str]:
+    """What replies are of requests that only read."""
+    reads = [f".{case}" for result, case in protocol.replies.items() if reads_alone(result, protocol)]
+    others = [f".{case}" for case in ("empty", *protocol.replies.values()) if f".{case}" not in reads]
+    lines = ["  /// Whether its request only reads: where that comes again it is served anew.", "  public var isOfReading: Bool {", "    switch self {"]
+    return [*lines, *cases(reads, "true"), *cases(others, "false"), "    }", "  }"]
+
+
+def stamping(protocol: Protocol) -> list[str]:
+    """How snapshots of rooms in replies are told where they stand."""
+    lines = ["  /// The same, where each room stands at this event of the session that it is for.", "  public func stamped(seq: Int) -> Reply {", "    switch self {"]
+    others = [".empty"]
+    for result, case in protocol.replies.items():
+        fields = protocol.objects[result].fields if result in protocol.objects else []
+        rooms = ["value"] if result == "RoomSnapshot" else [f"value.{one.name}" for one in fields if one.type.name == "RoomSnapshot"]
+        if not rooms:
+            others.append(f".{case}")
+            continue
+        lines += [f"    case .{case}(var value):", *(f"      {one}.seq = seq" for one in rooms), f"      return .{case}(value)"]
+    return [*lines, *cases(others, "return self"), "    }", "  }"]
 
 
 def events(protocol: Protocol) -> str:

@@ -380,14 +380,9 @@ public final class FrontDoor: ClientDoor {
 extension Reply {
   /// Whether the connection has a session from here on.
   fileprivate var beginsSession: Bool {
-    switch self {
-    case .hello, .resumed: true
-    case .empty, .users, .blocked, .room, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed,
-      .views,
-      .callStarted,
-      .callRoom, .call, .callInvited, .callCurrent, .calls, .records:
-      false
-    }
+    if case .hello = self { return true }
+    if case .resumed = self { return true }
+    return false
   }
 }
 

@@ -119,16 +119,12 @@ extension RequestWindow.Outcome {
     switch result {
     case .failure(let error): self = error.data.retryable ? .repeatable : .failure(error)
     case .success(let reply):
-      switch reply {
-      case .rooms, .roomInfo, .messages, .users, .blocked, .callCurrent, .calls, .records: self = .repeatable
-      case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .views, .callStarted, .callRoom,
-        .call,
-        .callInvited:
-        if let seat, let origin = SeatOrigin(reply) {
-          self = .seated(seat, origin)
-        } else {
-          self = .reply(reply, bytes: reply.sizeToKeep)
-        }
+      if reply.isOfReading {
+        self = .repeatable
+      } else if let seat, let origin = SeatOrigin(reply) {
+        self = .seated(seat, origin)
+      } else {
+        self = .reply(reply, bytes: reply.sizeToKeep)
       }
     }
   }
@@ -137,32 +133,32 @@ extension RequestWindow.Outcome {
 extension SeatOrigin {
   /// Nil for a reply that gives no seat.
   fileprivate init?(_ reply: Reply) {
-    switch reply {
-    case .room: self = .room
-    case .callRoom(let result): self = .call(result.call.callId)
-    case .callStarted(let result):
+    if case .room = reply {
+      self = .room
+    } else if case .callRoom(let result) = reply {
+      self = .call(result.call.callId)
+    } else if case .callStarted(let result) = reply {
       self = .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
-    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
-      .subscribed,
-      .views,
-      .call,
-      .callInvited, .callCurrent, .calls, .records:
+    } else {
       return nil
     }
   }
 }
 
 extension Reply {
+  /// Whether it is known to be small without being looked at: those that are frequent.
+  private var isSmall: Bool {
+    if case .empty = self { return true }
+    if case .chatSent = self { return true }
+    if case .muted = self { return true }
+    if case .subscribed = self { return true }
+    return false
+  }
+
   /// About how many bytes it takes to keep.
   fileprivate var sizeToKeep: Int {
-    switch self {
-    case .empty, .chatSent, .muted, .subscribed: 0
-    case .published(let result): result.sdp.utf8.count
-    case .call(let result): result.call.sizeToKeep
-    case .hello, .resumed, .users, .blocked, .room, .rooms, .roomInfo, .messages, .views, .callStarted, .callRoom,
-      .callInvited,
-      .callCurrent, .calls, .records:
-      encodedSize
-    }
+    if case .published(let result) = self { return result.sdp.utf8.count }
+    if case .call(let result) = self { return result.call.sizeToKeep }
+    return isSmall ? 0 : encodedSize
   }
 }

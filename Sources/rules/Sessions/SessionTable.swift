@@ -319,26 +319,6 @@ struct SessionTable: Sendable {
   }
 }
 
-extension Reply {
-  /// The same, where each room stands at this event of the session that it is for.
-  fileprivate func stamped(seq: Int) -> Reply {
-    switch self {
-    case .room(var room):
-      room.seq = seq
-      return .room(room)
-    case .callRoom(var result):
-      result.room.seq = seq
-      return .callRoom(result)
-    case .callStarted(var result):
-      result.room.seq = seq
-      return .callStarted(result)
-    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
-      .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records:
-      return self
-    }
-  }
-}
-
 extension ConferenceRules {
   /// How long a session is kept that has lost its socket.
   func grace(of place: MemberPlace?) -> TimeDelta {

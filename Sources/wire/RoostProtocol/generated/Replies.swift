@@ -57,4 +57,30 @@ extension Reply {
     case .callHistory: self = .records(try CallHistoryResult(from: decoder))
     }
   }
+
+  /// Whether its request only reads: where that comes again it is served anew.
+  public var isOfReading: Bool {
+    switch self {
+    case .users, .blocked, .rooms, .roomInfo, .messages, .callCurrent, .calls, .records: true
+    case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .views, .callStarted, .callRoom,
+      .call, .callInvited: false
+    }
+  }
+
+  /// The same, where each room stands at this event of the session that it is for.
+  public func stamped(seq: Int) -> Reply {
+    switch self {
+    case .room(var value):
+      value.seq = seq
+      return .room(value)
+    case .callStarted(var value):
+      value.room.seq = seq
+      return .callStarted(value)
+    case .callRoom(var value):
+      value.room.seq = seq
+      return .callRoom(value)
+    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
+      .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records: return self
+    }
+  }
 }

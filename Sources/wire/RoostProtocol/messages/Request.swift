@@ -3,13 +3,13 @@
 //
 //   case leave(RoomParams)  // room.leave -> {}, weight 1, ends something
 //
-// A heavier one makes or reads SDP, looks through many rooms or users, reads the disk, or is told to many. What only ends something no
+// What only reads is served anew where its request comes again, as its reply is not kept. A heavier one makes or reads SDP, looks through many rooms or users, reads the disk, or is told to many. What only ends something no
 // budget of a user's refuses.
 
 /// A request of a client, typed. Each group is served in one place, which must know all cases of it.
 public indirect enum Request: Hashable, Sendable {
   case session(SessionRequest)
-  case userQuery(UserQueryParams)  // user.query -> UserQueryResult, weight 5
+  case userQuery(UserQueryParams)  // user.query -> UserQueryResult, weight 5, reads
   case block(BlockRequest)
   case room(RoomRequest)
   case chat(ChatRequest)
@@ -33,15 +33,15 @@ public enum SessionRequest: Hashable, Sendable {
 public enum BlockRequest: Hashable, Sendable {
   case add(BlockParams)  // user.block -> {}, weight 2
   case remove(BlockParams)  // user.unblock -> {}, weight 2
-  case list  // user.blocked -> BlockedResult, weight 5
+  case list  // user.blocked -> BlockedResult, weight 5, reads
 }
 
 /// Rooms that are not those of calls: `room.…`.
 public enum RoomRequest: Hashable, Sendable {
   case join(RoomJoinParams)  // room.join -> RoomSnapshot, weight 10
   case leave(RoomParams)  // room.leave -> {}, weight 1, ends something
-  case list(RoomListParams = RoomListParams())  // room.list -> RoomListResult, weight 5
-  case info(RoomParams)  // room.info -> RoomInfo, weight 1
+  case list(RoomListParams = RoomListParams())  // room.list -> RoomListResult, weight 5, reads
+  case info(RoomParams)  // room.info -> RoomInfo, weight 1, reads
   case moderate(ModerateParams)  // room.moderate -> {}, weight 2
   case raiseHand(RaiseHandParams)  // room.raiseHand -> {}, weight 1
 }
@@ -49,7 +49,7 @@ public enum RoomRequest: Hashable, Sendable {
 /// What is said in a room: `chat.…`.
 public enum ChatRequest: Hashable, Sendable {
   case send(ChatSendParams)  // chat.send -> ChatSendResult, weight 2
-  case history(ChatHistoryParams)  // chat.history -> ChatHistoryResult, weight 5
+  case history(ChatHistoryParams)  // chat.history -> ChatHistoryResult, weight 5, reads
 }
 
 /// The two peer connections of a seat: `pc.…`.
@@ -92,9 +92,9 @@ public enum CallRequest: Hashable, Sendable {
   case cancelInvite(CallCancelInviteParams)  // call.cancelInvite -> {}, weight 1, ends something
   case join(CallJoinParams)  // call.join -> CallRoomResult, weight 10
   case get(CallParams)  // call.get -> CallResultObject, weight 2
-  case current  // call.current -> CallCurrentResult, weight 1
-  case available  // call.available -> CallListResult, weight 5
-  case history(CallHistoryParams)  // call.history -> CallHistoryResult, weight 5
+  case current  // call.current -> CallCurrentResult, weight 1, reads
+  case available  // call.available -> CallListResult, weight 5, reads
+  case history(CallHistoryParams)  // call.history -> CallHistoryResult, weight 5, reads
   case mediaChange(MediaChangeParams)  // call.mediaChange -> {}, weight 2
   case end(CallParams)  // call.end -> CallResultObject, weight 1, ends something
 }
