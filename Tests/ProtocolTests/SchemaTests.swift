@@ -33,9 +33,12 @@ import Testing
       let frame = try read(ServerFrame.reply(.number(1), reply).encode())
       let result = checker.document["x-methods"][method.rawValue]["result"]
       #expect(checker.problems(frame["result"], result) == [], "\(method)")
+      #expect(checker.problems(frame, checker.document) == [], "\(method)")
     }
-    let failure = try read(ServerFrame.failure(nil, Samples.error).encode())
-    #expect(checker.problems(failure["error"], ["$ref": "#/$defs/ErrorObject"]) == [])
+    for id in [nil, RequestID.string("a")] {
+      let failure = try read(ServerFrame.failure(id, Samples.error).encode())
+      #expect(checker.problems(failure, checker.document) == [])
+    }
   }
 
   @Test func everyEventIsAsItsSchemaSays() throws {
@@ -79,7 +82,9 @@ extension JSONValue {
 private struct SchemaChecker {
   let document: JSONValue
 
-  private static let annotations: Set<String> = ["description", "examples"]
+  private static let annotations: Set<String> = [
+    "$schema", "$defs", "title", "description", "examples", "x-methods", "x-events",
+  ]
 
   func problems(_ value: JSONValue, _ schema: JSONValue) -> [String] {
     let extra = unknown(value, schema).map { "\($0) is unknown" }
@@ -122,7 +127,7 @@ private struct SchemaChecker {
     return types.contains { type in
       switch (type, value) {
       case ("string", .string), ("boolean", .bool), ("integer", .integer), ("number", .integer), ("number", .number),
-        ("array", .array), ("object", .object):
+        ("array", .array), ("object", .object), ("null", .null):
         true
       default: false
       }

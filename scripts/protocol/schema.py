@@ -85,6 +85,13 @@ class Definitions:
         properties: Schema = {"jsonrpc": {"const": "2.0"}, "method": {"const": one.name}, "params": params}
         return {"type": "object", "properties": properties, "required": ["jsonrpc", "method", "params"]}
 
+    def replies(self) -> Schema:
+        """A frame with a result, which its method says more of, or with an error; `id` is null where that of the request could not be read."""
+        version: Schema = {"jsonrpc": {"const": "2.0"}}
+        result = {**version, "id": {"type": ["integer", "string"]}, "result": {"type": "object"}}
+        error = {**version, "id": {"type": ["integer", "string", "null"]}, "error": self.reference("ErrorObject")}
+        return {"oneOf": [{"type": "object", "properties": one, "required": list(one)} for one in (result, error)]}
+
     def result(self, one: Request) -> Schema:
         return self.reference(one.result) if one.result else {"type": "object"}
 
@@ -106,9 +113,9 @@ def document(protocol: Protocol) -> str:
     schema: Schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The signalling protocol of Roost",
-        "description": "A text frame of a client or of a server, but for results, which their method tells apart (x-methods). Made by"
+        "description": "A text frame of a client or of a server. What a result has is said by its method (x-methods). Made by"
         " scripts/wire of the server's own declarations. protocol.md says what it means.",
-        "oneOf": [{"$ref": "#/$defs/requests"}, {"$ref": "#/$defs/events"}],
+        "oneOf": [{"$ref": "#/$defs/requests"}, {"$ref": "#/$defs/replies"}, {"$ref": "#/$defs/events"}],
         "x-methods": {
             one.method: {"result": made.result(one), "weight": one.weight, **({"params": made.reference(one.params)} if one.params else {})}
             for one in protocol.requests
@@ -116,6 +123,7 @@ def document(protocol: Protocol) -> str:
         "x-events": {one.name: made.reference(one.params) if one.params else {"type": "object"} for one in protocol.events},
         "$defs": {
             "requests": {"oneOf": [made.request(one) for one in protocol.requests]},
+            "replies": made.replies(),
             "events": {"oneOf": [made.event(one) for one in protocol.events]},
             **made.all(),
         },
