@@ -34,6 +34,9 @@ struct Asked {
     anna = scene.client("A")
   }
 
+  /// One that runs already.
+  init(_ scene: Scene, _ anna: Client) { (self.scene, self.anna) = (scene, anna) }
+
   /// Asks for something. What is said to it meanwhile; nil: nothing.
   @discardableResult
   func send(_ request: Request, id: RequestID? = nil, from client: Client? = nil) -> RequestID {

@@ -107,6 +107,59 @@ import Testing
     #expect(here.isQuiet)
   }
 
+  // MARK: - Back into a call
+
+  /// Anna's call to Ben, which she has named, and Anna again: the session before has the leg, or after a restart nobody.
+  private func named(afterRestart: Bool) throws -> (here: Asked, call: String, start: Request) {
+    var rules = ConferenceRules.test
+    (rules.storesRecords, rules.calls.keepsCalls) = (true, true)
+    let scene = Scene(rules)
+    let (anna, ben) = (scene.client("A"), scene.client("B"))
+    let params = CallStartParams(to: ["B"], kind: .group, media: .audio, clientCallId: "mine")
+    guard case .callStarted(let started) = try scene.request(anna, .call(.start(params))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    let call = started.call.callId
+    _ = try scene.accept(ben, call)
+    try scene.mediaUp(anna, ben)
+    guard afterRestart else {
+      let next = scene.stranger("A")
+      _ = try scene.hello(next, token: anna.token).get()
+      return (Asked(scene, next), call, .call(.start(params)))
+    }
+    var state = RestoredState()
+    for case .call(let call) in scene.stores.flatMap(\.1) { state.calls.running = [call] }
+    let after = Scene(rules, restored: state)
+    return (Asked(after, after.client("A")), call, .call(.start(params)))
+  }
+
+  /// Who says their start again, and comes into the call by it, is asked about as who answers.
+  @Test(arguments: [true, false], [true, false])
+  func aStartThatLeadsBackIntoItsCallIsAnAnswer(afterRestart: Bool, isAllowed: Bool) throws {
+    let (here, call, start) = try named(afterRestart: afterRestart)
+    here.scene.core.ask(about: [.callAccept, .callStart])
+    let id = here.send(start)
+    let get = here.send(.call(.get(CallParams(callId: call))))
+    let question = try #require(here.scene.questions.first?.question)
+    #expect(question.kind == .callAccept && question.call == call && here.reply(id) == nil)
+    #expect(here.reply(get) == nil, "what is about the call waits behind it")
+    here.answer(isAllowed ? .yes : .no(.forbidden, reason: "unpaid"))
+    #expect(here.error(id)?.data.reason == (isAllowed ? nil : "unpaid") && here.isDone(id) == isAllowed)
+    #expect((here.scene.core.seat(of: here.anna.connection) != nil) == isAllowed && here.isDone(get) && here.isQuiet)
+    // Who is in asks for nothing.
+    if isAllowed { #expect(here.isDone(here.send(start)) && here.scene.questions.count == 1) }
+  }
+
+  /// Nor where another of one's devices is in the call.
+  @Test func aStartOfACallThatOneIsInElsewhereIsNotAskedAbout() throws {
+    let here = Asked([])
+    _ = here.scene.client("B")
+    let start = Request.call(.start(CallStartParams(to: ["B"], kind: .oneToOne, media: .audio, clientCallId: "mine")))
+    #expect(here.isDone(here.send(start)))
+    here.scene.core.ask(about: [.callAccept, .callStart])
+    #expect(here.scene.code(here.scene.client("A", "d2"), start) == .alreadyJoined && here.scene.questions.isEmpty)
+  }
+
   /// Who has missed a ring does not come in by joining, where an answer would have been asked about.
   @Test func whoJoinsAGroupIsAskedAboutOnceAndNotWhoIsIn() throws {
     let group = try Group()

@@ -75,6 +75,14 @@ extension Switchboard {
     guard let user = tables.devices[device]?.user else { return nil }
     return tables.calls.met(by: user, calling: params.to.unique(except: user))?.id
   }
+
+  /// The call that a start leads into, where it makes none: one of this name that its user is in, or else one that it is an answer to.
+  public func entered(by params: CallStartParams, from device: DeviceID) -> CallID? {
+    guard let user = tables.devices[device]?.user, let name = params.clientCallId,
+      let id = tables.calls.named(ClientCall(user: user, clientCallId: name)), let call = tables.calls[id]
+    else { return met(by: params, from: device) }
+    return call[user]?.isJoined == true ? id : nil
+  }
 }
 
 // MARK: - The same call twice

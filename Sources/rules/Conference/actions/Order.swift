@@ -102,7 +102,7 @@ extension Order {
   private init(_ request: CallRequest, from device: DeviceID, _ calls: Switchboard) {
     switch request {
     case .start(let params):
-      self = .about(calls.met(by: params, from: device).map { .call($0.text) } ?? .newCall)
+      self = .about(calls.entered(by: params, from: device).map { .call($0.text) } ?? .newCall)
     case .ringing(let params), .get(let params), .end(let params): self = .about(.call(params.callId))
     case .accept(let params): self = .about(.call(params.callId))
     case .reject(let params): self = .about(.call(params.callId))

@@ -40,14 +40,14 @@ extension AskedAction {
 }
 
 extension Action.Wish {
-  /// As the switchboard takes it: a join of a call, and a start that meets one, are answers.
+  /// As the switchboard takes it: a join of a call, and a start that leads into one that there is, are answers.
   fileprivate func asAnswer(_ calls: Switchboard, from device: DeviceID) -> Action.Wish {
     switch self {
     case .request(.call(.join(let join)), let network):
       .request(.call(.accept(CallAcceptParams(join))), from: network)
     case .request(.call(.start(let start)), let network):
-      if let met = calls.met(by: start, from: device) {
-        .request(.call(.accept(CallAcceptParams(start, answering: met))), from: network)
+      if let call = calls.entered(by: start, from: device) {
+        .request(.call(.accept(CallAcceptParams(start, answering: call))), from: network)
       } else {
         self
       }
@@ -106,7 +106,7 @@ extension Question {
       case .hello: return true
       case .join(let params): return try core.rooms.mightSeat(member, params, now)
       case .publish(let tracks): return core.rooms.mayPublish(tracks, from: session, at: now.instant)
-      // The same call said again is no other.
+      // The same call said again is no other. Where it leads its caller into it, it is an answer.
       case .callStart(let params): return !calls.isRunning(named: params.clientCallId, by: session.device)
       case .callInvite: try member.checkInvite()
       case .callAccept(let params):
