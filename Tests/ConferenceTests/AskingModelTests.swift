@@ -107,13 +107,20 @@ private final class AskingModel {
     let call = current ?? (calls.isEmpty ? "none" : any(calls))
     let other = any(["A", "B", "C"])
     switch Int.random(in: 0..<16, using: &random) {
-    case 0, 1: return .room(.join(RoomJoinParams(room: room, takeover: any([true, nil]))))
+    case 0, 1:
+      let (name, takeover) = (any([client.user, client.device, nil]), any([true, nil]))
+      return .room(.join(RoomJoinParams(room: room, displayName: name, takeover: takeover)))
     case 2: return .room(.leave(RoomParams(room: room)))
     case 3: return .room(.info(RoomParams(room: room)))
     case 4, 5, 6: return Asked.offer
     case 7: return .view(.open(ViewOpenParams(count: 1)))
-    case 8: return .call(.start(CallStartParams(to: [other], kind: any([.oneToOne, .group]), media: .audio)))
-    case 9: return .call(.accept(CallAcceptParams(callId: call, takeover: any([true, nil]))))
+    case 8:
+      let name = any([nil, "mine"])
+      let kind: CallKind = any([.oneToOne, .group])
+      return .call(.start(CallStartParams(to: [other], kind: kind, media: .audio, clientCallId: name)))
+    case 9:
+      let metadata: RawJSON? = any([nil, ["x": 1], ["x": 2]])
+      return .call(.accept(CallAcceptParams(callId: call, takeover: any([true, nil]), metadata: metadata)))
     case 10: return .call(.join(CallJoinParams(callId: call, takeover: any([true, nil]))))
     case 11: return .call(.hangup(CallHangupParams(callId: any([call, nil]))))
     case 12: return .call(.invite(CallInviteParams(callId: call, users: [other])))

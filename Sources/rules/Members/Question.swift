@@ -22,7 +22,7 @@ public struct Question: Hashable, Sendable {
   public enum Kind: String, CaseIterable, Hashable, Sendable {
     /// A session is to begin.
     case hello
-    /// A seat in a room that is no call's.
+    /// A seat in a room that is no call's, or another name or other metadata there.
     case join
     /// An offer to publish, by whatever door.
     case publish
@@ -30,7 +30,7 @@ public struct Question: Hashable, Sendable {
     case callStart = "call.start"
     /// More people in a call.
     case callInvite = "call.invite"
-    /// An answer to a call.
+    /// An answer to a call, a way back into it, or other metadata there.
     case callAccept = "call.accept"
   }
 

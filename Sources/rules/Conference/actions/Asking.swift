@@ -14,15 +14,20 @@ struct AskedAction: Sendable {
   let kind: Question.Kind
   /// In which call, where it is about one that there is.
   let call: String?
-  /// On which seat, where it is about one.
+  /// On which seat, where it is about one: what it publishes there, or what others are to see of it.
   let seat: SeatID?
   /// As what it keeps others waiting; nil for a hello.
   let matter: Matter?
 
-  init(_ action: Action, _ question: Question, on seat: SeatID?, as matter: Matter?) {
+  /// `place`: where who asks has a seat then.
+  init(_ action: Action, _ question: Question, at place: MemberPlace?, as matter: Matter?) {
     (self.action, self.matter) = (action, matter)
     (kind, call) = (question.kind, question.call)
-    self.seat = kind == .publish ? seat : nil
+    switch question.kind {
+    case .publish: seat = place?.seat
+    case .join, .callAccept: seat = place.flatMap { Matter(roomName: $0.room) == matter ? $0.seat : nil }
+    case .hello, .callStart, .callInvite: seat = nil
+    }
   }
 
   /// Whether what is to be asked now is what was asked.

@@ -54,6 +54,12 @@ extension Action.Wish {
     case .request, .stream, .hello, .token, .operate: self
     }
   }
+
+  /// What refuses it where the seat is not there for which it was meant.
+  fileprivate var withoutSeat: ErrorObject {
+    let isOfCall = if case .request(.call, _) = self { true } else { false }
+    return ErrorObject(isOfCall ? .notInCall : .notJoined)
+  }
 }
 
 extension CallAcceptParams {
@@ -114,7 +120,8 @@ extension Question {
         if isJoin || calls.wouldJoin(params, session.device, at: now) {
           try CallEntry.check(params.callId, member, core, at: now)
         }
-        return calls.mightEnter(params, session.device, at: now)
+        if calls.mightEnter(params, session.device, at: now) { return true }
+        return try Renewals.check(of: session, in: params.callId, params.metadata, core.rooms)
       }
       return true
     } catch {
@@ -196,8 +203,7 @@ extension ConferenceCore {
     guard case .session(let key) = action.who else { return }
     if asking.enqueueAgain(action, aim, of: key.session) { return }
     guard aim.allows(seat, before: before) else {
-      let isOfCall = if case .request(.call, _) = action.wish { true } else { false }
-      return step.refuse(action, ErrorObject(isOfCall ? .notInCall : .notJoined))
+      return step.refuse(action, action.wish.withoutSeat)
     }
     if case .seat = aim { chargeSession(action, key, &step) } else { askOrPerform(action, &step) }
   }
@@ -206,7 +212,7 @@ extension ConferenceCore {
   private mutating func commit(_ asked: AskedAction, on seat: SeatID?, _ step: inout Step) {
     let action = asked.action
     guard case .session(let key) = action.who else { return perform(action, nil, &step) }
-    if let wanted = asked.seat, wanted != seat { return asked.refuse(key, ErrorObject(.notJoined), &step) }
+    if let wanted = asked.seat, wanted != seat { return asked.refuse(key, action.wish.withoutSeat, &step) }
     guard let question = Question(about: action, self, at: step.now), !asked.covers(question) else {
       return perform(action, nil, &step)
     }
@@ -239,9 +245,9 @@ extension ConferenceCore {
     _ question: Question, about action: Action, as matter: Matter?, _ step: inout Step
   ) throws(ErrorObject) {
     try asking.check(action)
-    var seat: SeatID?
-    if case .session(let key) = action.who { seat = sessions.place(of: key.session)?.seat }
-    let asked = AskedAction(action, question, on: seat, as: matter)
+    var place: MemberPlace?
+    if case .session(let key) = action.who { place = sessions.place(of: key.session) }
+    let asked = AskedAction(action, question, at: place, as: matter)
     let ticket = storing.tickets.make(for: .action(asked), rules.questions.patience, &step)
     asking.add(ticket, asked)
     step.add(.ask(ticket, question))

@@ -24,12 +24,15 @@ extension Rooms {
     }
   }
 
-  /// Whether it is worth asking whether somebody may take a seat in a room. Who is there already wants none, and who comes to a lobby is
-  /// asked about before they knock.
+  /// Whether it is worth asking whether somebody may take a seat in a room. Who is there already wants none, but others may come to see
+  /// something else of them. Who comes to a lobby is asked about before they knock.
   /// - Throws: what the join would be refused with.
   package func mightSeat(_ member: MemberFacts, _ params: RoomJoinParams, _ now: Now) throws(ErrorObject) -> Bool {
-    switch try entry(params.allowed(to: member), member, now) {
-    case .rejoin: return false
+    let params = params.allowed(to: member)
+    switch try entry(params, member, now) {
+    case .rejoin(let seat):
+      if let name = params.displayName { try table.checkName(name, in: seat.room, except: seat.id) }
+      return try Renewals.check(seat, displayName: params.displayName ?? seat.displayName, params.metadata, table)
     case .takeOver(let other): try other.checkGivesWay(to: member, params, table)
     case .knock, .free: break
     }

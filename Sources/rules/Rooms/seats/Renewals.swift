@@ -4,17 +4,35 @@ import Basics
 import Members
 import RoostProtocol
 
-enum Renewals {
+package enum Renewals {
   /// Counts a change of what the others see of a seat. What changes nothing costs nothing, and everybody may.
   /// - Throws: 1005 for who may not write there, 1006 where the user changes it too often.
   static func take(
     _ seat: Seat, displayName: String, _ metadata: RawJSON?, _ chats: inout ChatLimits, _ table: RoomTable,
     at now: Instant
   ) throws(ErrorObject) {
-    guard changes(seat, displayName: displayName, metadata) else { return }
+    guard try check(seat, displayName: displayName, metadata, table) else { return }
+    try chats.take(of: seat.member.identity, "changing what others see of you", at: now)
+  }
+
+  /// Whether others would see something else, as far as rights go.
+  /// - Throws: 1005 for who may not write there.
+  static func check(
+    _ seat: Seat, displayName: String, _ metadata: RawJSON?, _ table: RoomTable
+  ) throws(ErrorObject) -> Bool {
+    guard changes(seat, displayName: displayName, metadata) else { return false }
     try Access.checkChat(seat, table)
     try Access.checkChatOpen(seat, table)
-    try chats.take(of: seat.member.identity, "changing what others see of you", at: now)
+    return true
+  }
+
+  /// Whether others in a call would see something else of who is in it and accepts, joins or starts it once more.
+  /// - Throws: 1005 for who may not write there.
+  package static func check(
+    of id: SessionID, in callId: String, _ metadata: RawJSON?, _ rooms: Rooms
+  ) throws(ErrorObject) -> Bool {
+    guard let seat = seat(of: id, in: callId, rooms.table) else { return false }
+    return try check(seat, displayName: seat.displayName, metadata, rooms.table)
   }
 
   /// Whether others would see something else.
@@ -37,7 +55,13 @@ enum Renewals {
     of id: SessionID, in callId: String, _ wish: SeatWish, _ chats: inout ChatLimits, _ table: RoomTable,
     at now: Instant
   ) throws(ErrorObject) {
-    guard let seat = table.currentSeat(of: id), table.name(of: seat.room) == CallRoom.name(callId) else { return }
+    guard let seat = seat(of: id, in: callId, table) else { return }
     try take(seat, displayName: seat.displayName, wish.metadata, &chats, table, at: now)
+  }
+
+  /// The seat that a session has in the room of a call.
+  private static func seat(of id: SessionID, in callId: String, _ table: RoomTable) -> Seat? {
+    guard let seat = table.currentSeat(of: id), table.name(of: seat.room) == CallRoom.name(callId) else { return nil }
+    return seat
   }
 }
