@@ -296,6 +296,46 @@ import Testing
     #expect(home.scene.core.rooms.table.seats[home.seat] != nil && home.scene.core.asking.isEmpty)
   }
 
+  /// The word of workers is known by the id of its request, and that may be another's by then: one of the two waits.
+  @Test func ofTwoRequestsWithOneIDOneWaits() throws {
+    let home = try Home()
+    let tablet = home.newcomer("tablet")
+    _ = try home.scene.join(tablet, "hall").get()
+    home.scene.cut(tablet)
+    let (other, key) = try waitsForWorkers(home)
+    for _ in 0..<ConferenceRules.test.requestWindow {
+      #expect(home.scene.code(other, .room(.info(RoomParams(room: "voice")))) == nil)
+    }
+    let join = Request.room(.join(RoomJoinParams(room: "hall", takeover: true)))
+    home.scene.apply(.request(other.connection, key.id, join))
+    #expect(other.replies[key.id]?.map { $0.error?.code } == [.rateLimited] && home.scene.silenceQuestions == 1)
+    home.scene.apply(.silence(.request(key), .seconds(60)))
+    #expect(other.replies[key.id]?.count == 2 && isDone(key.id, other))
+    let place = try #require(home.scene.core.sessions.place(of: key.session))
+    #expect(place.room == "demo" && home.scene.core.asking.isEmpty)
+    // Nothing about either room is left waiting.
+    for room in ["demo", "hall"] {
+      #expect(isDone(send(.room(.leave(RoomParams(room: room))), other, home.scene), other))
+    }
+  }
+
+  /// One that was taken back may be said again: the word about the first is none about that.
+  @Test func whatWasTakenBackIsNotHeldAgainBeforeItsWord() throws {
+    let home = try Home()
+    let (other, key) = try waitsForWorkers(home)
+    let join = Request.room(.join(RoomJoinParams(room: "demo", takeover: true)))
+    for _ in 0..<Asking.most { send(.room(.info(RoomParams(room: "demo"))), other, home.scene) }
+    send(.room(.leave(RoomParams(room: "demo"))), other, home.scene)
+    home.scene.apply(.request(other.connection, key.id, join))
+    #expect(other.replies[key.id]?.map { $0.error?.code } == [.rateLimited, .rateLimited])
+    #expect(home.scene.silenceQuestions == 1)
+    home.scene.apply(.silence(.request(key), .seconds(60)))
+    #expect(home.scene.core.rooms.table.seats[home.seat] != nil && home.scene.core.asking.isEmpty)
+    home.scene.apply(.request(other.connection, key.id, join))
+    home.scene.apply(.silence(.request(key), .seconds(60)))
+    #expect(isDone(key.id, other) && home.scene.silenceQuestions == 2 && home.scene.core.asking.isEmpty)
+  }
+
   @Test func soManyWaitUntilTheyAreBackAndNotOneMore() throws {
     let home = try Home()
     let (other, first) = try waitsForWorkers(home)

@@ -96,6 +96,8 @@ struct Asking: Sendable {
   }
 
   private var queues: [SessionID: [Matter: Queue]] = [:]
+  /// Requests about which workers have been asked and have said nothing yet, also where they were taken back since.
+  private var held: [SessionID: Set<RequestID>] = [:]
   private var hellos: [ConnectionID: Ticket] = [:]
   /// What is a session's goes on once that is connected.
   private var ready: [GoingOn: Line] = [:]
@@ -103,7 +105,7 @@ struct Asking: Sendable {
   private var released: Set<GoingOn> = []
 
   /// Whether nothing waits.
-  var isEmpty: Bool { queues.isEmpty && hellos.isEmpty && ready.isEmpty }
+  var isEmpty: Bool { queues.isEmpty && held.isEmpty && hellos.isEmpty && ready.isEmpty }
 
   /// Whether there is anything that others may have to come behind.
   var keepsOthersWaiting: Bool { !queues.isEmpty }
@@ -185,6 +187,10 @@ struct Asking: Sendable {
     ErrorObject(.rateLimited, "\(most) of your requests wait for an answer; try again later.") { $0.limit = most }
   }
 
+  private static var sameID: ErrorObject {
+    ErrorObject(.rateLimited, "Another request with this id waits for its answer; try again later.")
+  }
+
   private static var tooLong: ErrorObject {
     ErrorObject(.rateLimited, "Your requests that wait for an answer are too long together; try again later.") {
       $0.limit = mostBytes
@@ -204,12 +210,15 @@ struct Asking: Sendable {
     }
   }
 
-  /// An action of a session waits for what workers know of a seat, unless so much waits already.
+  /// An action of a session waits for what workers know of a seat, unless so much waits already. Their word is known by the id of its request,
+  /// which a client may use again once it is out of the window of requests: of two with one id, one may wait.
   mutating func hold(_ action: Action, about seat: SeatID, _ step: inout Step) {
     guard case .session(let key) = action.who, let matter = action.wish.place else { return }
     do throws(ErrorObject) {
       try check(action)
       if queues[key.session]?[matter] != nil { throw Self.tooMany }
+      if held[key.session]?.contains(key.id) == true { throw Self.sameID }
+      held[key.session, default: []].insert(key.id)
       begin(action, .workers(key.id), as: matter, of: key.session)
       step.send(.sessions(.awaitSilence(action, about: seat)))
     } catch {
@@ -235,7 +244,11 @@ struct Asking: Sendable {
   }
 
   /// Workers have said what they know. What waits behind it; nil where it was taken back meanwhile.
-  mutating func endHold(of key: RequestKey) -> [Waiting]? { end(.workers(key.id), of: key.session) }
+  mutating func endHold(of key: RequestKey) -> [Waiting]? {
+    held[key.session]?.remove(key.id)
+    if held[key.session]?.isEmpty == true { held[key.session] = nil }
+    return end(.workers(key.id), of: key.session)
+  }
 
   private mutating func end(_ awaited: Awaited, of session: SessionID) -> [Waiting]? {
     guard let queue = queues[session]?.first(where: { $0.value.awaited == awaited }) else { return nil }
@@ -245,7 +258,7 @@ struct Asking: Sendable {
 
   /// A session is over, and with it all that it waits for.
   mutating func forget(_ session: SessionID) -> [Ticket] {
-    ready[.session(session)] = nil
+    (ready[.session(session)], held[session]) = (nil, nil)
     return (queues.removeValue(forKey: session) ?? [:]).values.compactMap {
       if case .application(let ticket) = $0.awaited { ticket } else { nil }
     }
