@@ -94,6 +94,23 @@ import Testing
     #expect(here.scene.core.calls.isRunning(CallID(other)) == !isAllowed, "who answers leaves the other call")
   }
 
+  /// A join may wait behind what brings nobody anywhere. Who hangs up after it is out.
+  @Test func whatNeedsACallComesBehindAJoinThatWaitsItself() throws {
+    let group = try Group()
+    let here = Asked(group.scene, group.a)
+    _ = here.scene.client("e")
+    here.scene.core.ask(about: [.callInvite])
+    let invite = here.send(.call(.invite(CallInviteParams(callId: group.id, users: ["e"]))))
+    #expect(here.isDone(here.send(.call(.hangup(CallHangupParams(callId: group.id))))))
+    let join = here.send(.call(.join(CallJoinParams(callId: group.id))))
+    let behind = [Asked.offer, .call(.hangup(CallHangupParams()))].map { here.send($0) }
+    #expect(here.reply(join) == nil && behind.allSatisfy { here.reply($0) == nil })
+    here.answer(.yes)
+    #expect(here.error(invite)?.code == .notInCall && here.isDone(join))
+    #expect(behind.allSatisfy { here.isDone($0) } && here.isQuiet)
+    #expect(here.scene.core.seat(of: here.anna.connection) == nil, "who has hung up is out")
+  }
+
   // MARK: - What waits for nothing
 
   /// What is about the seat that one has is served at once, however much waits for another.

@@ -64,6 +64,11 @@ struct Asking: Sendable {
     let number: Int
     let bytes: Int
     var behind: [Waiting] = []
+
+    /// Whether something in it does: what is behind its first may be a join as well.
+    func has(_ property: (Action.Wish) -> Bool) -> Bool {
+      property(first.wish) || behind.contains { property($0.action.wish) }
+    }
   }
 
   /// What has waited.
@@ -148,13 +153,17 @@ struct Asking: Sendable {
     case .free: return nil
     case .about(let matter): return own[matter] == nil ? nil : matter
     // The newest is where the seat will be.
-    case .seat: return own.filter { $0.value.first.wish.givesSeat }.max { $0.value.number < $1.value.number }?.key
-    case .call:
-      return own.filter { $0.value.first.wish.givesCall }.max { $0.value.number < $1.value.number }?.key
+    case .seat: return newest(own) { $0.givesSeat }
+    case .call: return newest(own) { $0.givesCall }
     case .end(let stream, let seat):
       if let seat, own[.connection(stream, of: seat)] != nil { return .connection(stream, of: seat) }
       return own.first { $0.value.behind.contains { $0.action.wish.stream == stream } }?.key
     }
+  }
+
+  /// The newest of the queues in which something does.
+  private func newest(_ own: [Matter: Queue], where property: (Action.Wish) -> Bool) -> Matter? {
+    own.filter { $0.value.has(property) }.max { $0.value.number < $1.value.number }?.key
   }
 
   private mutating func remove(_ matter: Matter, of session: SessionID) {
