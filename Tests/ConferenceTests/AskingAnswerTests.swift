@@ -160,6 +160,33 @@ import Testing
     #expect(here.scene.code(here.scene.client("A", "d2"), start) == .alreadyJoined && here.scene.questions.isEmpty)
   }
 
+  /// Who may not come in is not asked about. So workers are not asked either: what goes on at their word is not asked about any more.
+  @Test func whoMayNotComeInWaitsForNoWorkers() throws {
+    let here = Asked([]) { ($0.resumeGrace, $0.calls.resumeGrace) = (.seconds(60), .seconds(60)) }
+    let scene = here.scene
+    Asked.move(scene)
+    let ben = scene.client("B")
+    let call = try scene.talk(here.anna, ben).call.callId
+    scene.cut(ben)
+    scene.advance(.seconds(6))
+    scene.core.ask(about: [.callAccept])
+    scene.rights = Rights.all.subtracting(.call)
+    let guest = scene.client("B", "d2")
+    scene.rights = .all
+    let other = scene.client("B", "d3")
+    scene.holdsAnswers = true
+    let back = [
+      Request.call(.join(CallJoinParams(callId: call, takeover: true))),
+      .call(.accept(CallAcceptParams(callId: call, takeover: true))),
+    ]
+    for request in back { #expect(scene.refusal(guest, request)?.data.reason == "call") }
+    #expect(scene.questions.isEmpty && scene.silenceQuestions == 0)
+    // The control: who may.
+    here.send(back[0], from: other)
+    here.answer(.yes)
+    #expect(scene.questions.count == 1 && scene.silenceQuestions == 1)
+  }
+
   /// Who has missed a ring does not come in by joining, where an answer would have been asked about.
   @Test func whoJoinsAGroupIsAskedAboutOnceAndNotWhoIsIn() throws {
     let group = try Group()

@@ -19,7 +19,9 @@ extension ConferenceCore {
     guard let session = sessions.facts(of: key.session) else { throw ErrorObject(.notLoggedIn) }
     let wish = LegWish(request)
     var mayTake = wish?.isProved(session, calls, sessions) ?? false
-    if !mayTake, let returner = wish?.returner(session, silence, calls, sessions, rules, at: now.instant) {
+    if !mayTake, let wish, let returner = wish.returner(session, silence, calls, sessions, rules, at: now.instant) {
+      // Who may not come in now has not been asked about, and so waits for no workers: what they say is not asked about any more.
+      try CallEntry.check(wish.callId, session, self, at: now)
       let refusal = ErrorObject(.forbidden, "Show the resumeToken of the device that has the call.") {
         $0.reason = "resume_token"
       }
