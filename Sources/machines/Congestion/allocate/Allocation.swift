@@ -119,7 +119,7 @@ public struct LayerAllocator: Sendable {
     if let steppedUpAt, now - steppedUpAt >= Self.trial { succeed() }
     var plan = Plan(views, budget: (target - audio).bitsPerSecond, held: now < heldUntil, pauses: pauses)
     if mechanisms.contains(.turns) { turns.pass(pauses, at: now) }
-    plan.grantLowest(from: turns.first)
+    plan.grantLowest(from: turns.first.map(Int.init))
     if views.contains(where: { $0.enough > 0 }) { plan.climb(toEnough: true) }
     plan.climb(toEnough: false)
     note(plan, at: now)
@@ -148,7 +148,7 @@ public struct LayerAllocator: Sendable {
     if plan.fell || plan.withdraws(climbs) { fall(at: now) } else if plan.rose { steppedUpAt = now }
     climbs = plan.climbs
     pauses = plan.pausesAny
-    turns.leftOut = plan.leftOut
+    turns.leftOut = plan.leftOut.flatMap(UInt8.init(exactly:))
     withholds = plan.withholds
   }
 
@@ -162,14 +162,15 @@ public struct LayerAllocator: Sendable {
   }
 }
 
-/// Who goes first among views of one priority that are not all sent.
+/// Who goes first among views of one priority that are not all sent; by their places, below `LayerAllocator.mostViews`. It lies in the state
+/// of each receiver that every packet goes by: as whole `Int`s, it cost each ten instructions.
 private struct Turns {
   private var number: Int64 = 0
   /// The first of them in this turn.
-  private(set) var first: Int?
+  private(set) var first: UInt8?
   /// The first that was sent nothing, by the last answer. It goes first in the next turn, so that nobody waits twice in a row while others
   /// do not wait at all.
-  var leftOut: Int?
+  var leftOut: UInt8?
 
   /// Nobody goes first where nothing is paused.
   mutating func pass(_ pauses: Bool, at now: Instant) {
