@@ -25,17 +25,10 @@ public enum NameForm {
     return String(scalars)
   }
 
-  /// - Throws: −32602 with the field.
-  public static func check(_ name: String?, _ field: String) throws(ErrorObject) {
+  /// - Throws: −32602 with the field, which is asked for then alone.
+  public static func check(_ name: String?, _ field: @autoclosure () -> String) throws(ErrorObject) {
     guard let name, !accepts(name) else { return }
-    throw .parameter(field, expected: rule)
-  }
-
-  /// The same for a list.
-  public static func check(all names: [String]?, _ field: String) throws(ErrorObject) {
-    for (index, name) in (names ?? []).enumerated() where !accepts(name) {
-      throw .parameter("\(field)[\(index)]", expected: rule)
-    }
+    throw .parameter(field(), expected: rule)
   }
 }
 
