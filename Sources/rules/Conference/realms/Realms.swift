@@ -156,12 +156,17 @@ public struct Realms: Sendable {
     cores[place].tell(others)
   }
 
-  /// What has come of a step of one of them.
-  private mutating func effects(_ effects: [Effect], of place: Int) -> RealmEffects {
-    changed.insert(place)
+  /// What one of them has after a step, in the sum of all.
+  private mutating func count(_ place: Int) {
     let before = own[place]
     own[place] = cores[place].share
     all = all - before + own[place]
+  }
+
+  /// What has come of a step of one of them.
+  private mutating func effects(_ effects: [Effect], of place: Int) -> RealmEffects {
+    changed.insert(place)
+    if cores.count > 1 { count(place) }
     if !homes.isEmpty {
       for case .client(.closeConnection(let connection, _)) in effects { homes[connection] = nil }
     }
