@@ -173,18 +173,22 @@ struct Asking: Sendable {
 
   // MARK: - Bounds
 
+  /// What it will take to keep an action: bytes; 0 for a hello.
   /// - Throws: 1006 where so much of a session waits already, 3003 where the hello of a connection does.
-  func check(_ action: Action) throws(ErrorObject) {
+  func check(_ action: Action) throws(ErrorObject) -> Int {
     switch action.who {
     case .session(let key):
       if queues[key.session]?.count ?? 0 >= Self.most { throw Self.tooMany }
-      try checkBytes(action.wish.bytesToKeep, of: key.session)
+      let bytes = action.wish.bytesToKeep
+      try checkBytes(bytes, of: key.session)
+      return bytes
     case .connection(let connection, _):
       if hellos[connection] != nil || ready[.hello(connection)] != nil {
         throw ErrorObject(.invalidState, "The hello of this connection waits for its answer.")
       }
     case .operator: break
     }
+    return 0
   }
 
   private func checkBytes(_ bytes: Int, of session: SessionID) throws(ErrorObject) {
@@ -208,12 +212,12 @@ struct Asking: Sendable {
 
   // MARK: - Waiting for a word
 
-  /// An action is asked about.
-  mutating func add(_ ticket: Ticket, _ asked: AskedAction) {
+  /// An action is asked about, which takes so many bytes to keep.
+  mutating func add(_ ticket: Ticket, _ asked: AskedAction, _ bytes: Int) {
     switch asked.action.who {
     case .session(let key):
       guard let matter = asked.matter else { return }
-      begin(asked.action, .application(ticket), as: matter, of: key.session)
+      begin(asked.action, .application(ticket), as: matter, of: key.session, bytes)
     case .connection(let connection, _): hellos[connection] = ticket
     case .operator: break
     }
@@ -224,21 +228,23 @@ struct Asking: Sendable {
   mutating func hold(_ action: Action, about seat: SeatID, _ step: inout Step) {
     guard case .session(let key) = action.who, let matter = action.wish.place else { return }
     do throws(ErrorObject) {
-      try check(action)
+      let bytes = try check(action)
       if queues[key.session]?[matter] != nil { throw Self.tooMany }
       if held[key.session]?.contains(key.id) == true { throw Self.sameID }
       held[key.session, default: []].insert(key.id)
-      begin(action, .workers(key.id), as: matter, of: key.session)
+      begin(action, .workers(key.id), as: matter, of: key.session, bytes)
       step.send(.sessions(.awaitSilence(action, about: seat)))
     } catch {
       step.refuse(action, error)
     }
   }
 
-  private mutating func begin(_ action: Action, _ awaited: Awaited, as matter: Matter, of session: SessionID) {
+  private mutating func begin(
+    _ action: Action, _ awaited: Awaited, as matter: Matter, of session: SessionID, _ bytes: Int
+  ) {
     var own = queues[session] ?? [:]
     let number = (own.values.map(\.number).max() ?? 0) + 1
-    own[matter] = Queue(first: action, awaited: awaited, number: number, bytes: action.wish.bytesToKeep)
+    own[matter] = Queue(first: action, awaited: awaited, number: number, bytes: bytes)
     queues[session] = own
   }
 

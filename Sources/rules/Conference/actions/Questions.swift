@@ -244,12 +244,12 @@ extension ConferenceCore {
   private mutating func ask(
     _ question: Question, about action: Action, as matter: Matter?, _ step: inout Step
   ) throws(ErrorObject) {
-    try asking.check(action)
+    let bytes = try asking.check(action)
     var place: MemberPlace?
     if case .session(let key) = action.who { place = sessions.place(of: key.session) }
     let asked = AskedAction(action, question, at: place, as: matter)
     let ticket = storing.tickets.make(for: .action(asked), rules.questions.patience, &step)
-    asking.add(ticket, asked)
+    asking.add(ticket, asked, bytes)
     step.add(.ask(ticket, question))
   }
 }
