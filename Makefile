@@ -26,7 +26,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ doors: loadtest-build ## what a packet costs by WHEP and by Flashphoner's room A
 
 call-beside: ## hold the time that a call takes to be set up beside 500 people of Flashphoner's room API against that without them (a minute, from a warm build)
 	ROOST_CALL_BESIDE=1 scripts/swift-test CallBesideCrowdTests
+
+moves: loadtest-build ## how soon thirty people who are moved to five rooms and back, ten times, see those there (two minutes); figures in out/moves
+	.build/release/loadtest --moves out/moves $(ARGUMENTS)
 
 overload: loadtest-build ## what a worker does that cannot send all: pictures step down, sound stays whole, newcomers are refused (three minutes; EARLIER=PROGRAM: another build of roost, to compare with)
 	Tests/overload/overload.py .build/release/roost $(EARLIER)

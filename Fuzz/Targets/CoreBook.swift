@@ -21,6 +21,8 @@ struct CoreBook {
       precondition(seats.removeValue(forKey: seat) != nil && closed.insert(seat).inserted, "a seat is closed once")
       precondition(!tracks.values.contains(seat), "its tracks were closed before")
       precondition(!subscriptions.values.contains(seat), "its subscriptions were closed before")
+    case .moveSeat(let seat, let room, _, _):
+      precondition(seats.updateValue(room, forKey: seat) != nil, "who is moved has a seat")
     case .closeRoom(let room): precondition(!seats.values.contains(room), "a room closes after its seats")
     case .commitPublish(_, let seat, let committed):
       precondition(seats[seat] != nil, "tracks are of a seat")
@@ -42,7 +44,7 @@ struct CoreBook {
       precondition(subscriptions[one.id] != nil, "what changes is there")
     case .restartICE(let seat), .discardPublish(_, let seat), .negotiatePublish(_, let seat, _),
       .negotiateAnswer(_, let seat, _, _), .answerOffer(_, let seat, _),
-      .askSilence(_, let seat):
+      .askSilence(_, let seat), .askMove(let seat, _):
       precondition(seats[seat] != nil, "the seat is there")
     case .swapSubscriptions(_, let a, let b):
       precondition(a.seat == b.seat && subscriptions[a.id] != nil && subscriptions[b.id] != nil, "both are one's own")

@@ -242,13 +242,15 @@ final class CoreScene {
     case .answerOffer(let key, _, _): return [.offerAnswered(key, .success("answer"))]
     case .swapSubscriptions(let key, _, _): return [.swapProcessed(key, .success(()))]
     case .askSilence(let asker, _): return [.silence(asker, .seconds(5))]
+    case .askMove(let seat, let room): return [.mayMove(seat, to: room, keepsConnections: true)]
     case .commitPublish(_, _, let committed):
       words.tracks += committed.map { "\($0.track)" }
       return []
     case .subscribe(let one):
       words.subscriptions.append("\(one.id)")
       return []
-    case .openSeat, .closeSeat, .closeRoom, .restartICE, .discardPublish, .setMuted, .closeTrack, .startSubscription,
+    case .openSeat, .moveSeat, .closeSeat, .closeRoom, .restartICE, .discardPublish, .setMuted, .closeTrack,
+      .startSubscription,
       .unsubscribe, .updateSubscription, .offerCodecs, .show, .stream:
       return []
     }

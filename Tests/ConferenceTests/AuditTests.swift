@@ -35,7 +35,8 @@ import Testing
     case .liftRevocation: .narrow(user: "A", to: [.join, .chat], room: nil)
     case .narrow: .narrowings(of: "A")
     case .narrowings: .liftNarrowings(of: "A", room: nil)
-    case .liftNarrowings: .removeFromCall(user: "A", call: "c1")
+    case .liftNarrowings: .move(user: "A", room: "r1", to: "r2")
+    case .move: .removeFromCall(user: "A", call: "c1")
     case .removeFromCall: .endCall("c1")
     case .endCall: .closeRoom("demo")
     case .closeRoom: nil
@@ -71,7 +72,7 @@ import Testing
       }
       (action, count) = (next(after: one), count + 1)
     }
-    #expect(count == 22 && refused > 3 && refused < 12)
+    #expect(count == 23 && refused > 3 && refused < 12)
   }
 
   @Test func aLineSaysWhatItWasAbout() throws {

@@ -246,7 +246,7 @@ enum Invariants {
   }
 
   private static func subscribers(of track: TrackID, _ core: ConferenceCore) -> [SubscriptionID] {
-    core.rooms.media.subscribers(of: track, among: members(of: core.rooms.media.tracks[track], core))
+    track.subscribers(core.rooms.media, among: members(of: core.rooms.media.tracks[track], core))
   }
 
   private static func members(of track: PublishedTrack?, _ core: ConferenceCore) -> [SeatID] {
@@ -259,7 +259,7 @@ enum Invariants {
     hold(own.contains(view.id) && own.count <= core.rules.maxViews)
     guard let name = view.track else { return hold(view.view?.isTold == true, "nothing needs no picture") }
     let track = core.rooms.media.tracks[name]
-    let viewers = core.rooms.media.viewers(of: name, among: members(of: track, core))
+    let viewers = name.viewers(core.rooms.media, among: members(of: track, core))
     hold(track?.wire.kind == view.view?.kind && viewers.contains(view.id))
     hold(track.flatMap { core.rooms.table.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
     let hasPicture = track?.wire.muted == false && !view.wish.sendsNothing && !view.isHeldBack
@@ -275,7 +275,7 @@ enum Invariants {
       let session = core.sessions.table.connections[client.connection].flatMap({ core.sessions.table.all[$0] })
     else { return }
     hold(session.log.seq == client.lastSeq, "\(client.user)/\(client.device) has heard everything")
-    let truth = session.seat.flatMap { core.rooms.snapshot($0, at: 0) }
+    let truth = session.seat.flatMap { RoomSnapshot(of: $0, in: core.rooms, at: 0) }
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }

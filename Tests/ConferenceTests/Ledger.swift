@@ -27,6 +27,10 @@ struct Ledger {
     case .openSeat(let seat, let room, _, _, _, _, _):
       #expect(everSeats.insert(seat).inserted, "a seat is opened once")
       seats[seat] = room
+    case .moveSeat(let seat, let room, _, _):
+      #expect(seats.updateValue(room, forKey: seat) != nil, "who is moved has a seat")
+      #expect(!subscriptions.values.contains { $0.seat == seat && $0.track != nil }, "it receives nothing")
+      #expect(!subscriptions.values.contains { $0.track.map { tracks[$0] } == seat }, "and nobody receives it")
     case .closeSeat(let seat):
       streams[seat] = nil
       #expect(seats.removeValue(forKey: seat) != nil, "a seat is released exactly once")
@@ -75,7 +79,8 @@ struct Ledger {
       #expect(seats[seat] != nil && streams[seat, default: []].insert(stream).inserted, "a stream is opened once")
     case .stream(.close(let seat, let stream)):
       #expect(streams[seat]?.remove(stream) != nil, "a stream is closed once")
-    case .askSilence, .negotiatePublish, .negotiateAnswer, .answerOffer, .stream(.negotiate), .stream(.answer):
+    case .askMove, .askSilence, .negotiatePublish, .negotiateAnswer, .answerOffer, .stream(.negotiate),
+      .stream(.answer):
       Issue.record("not for the ledger: \(effect)")
     }
   }

@@ -55,6 +55,9 @@ import Testing
     scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
     _ = scene.operate(.setMedia(.video, room: "demo"))
+    for (from, to) in [("demo", "hall"), ("hall", "demo")] {
+      _ = scene.operate(.move(user: "B", room: from, to: to))
+    }
     for isLocked in [true, false] {
       _ = scene.operate(.setLocked(isLocked, room: "demo"))
       _ = scene.operate(.remove(user: "B", room: "demo"))
@@ -98,7 +101,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 14)
+    #expect(names(list).count == 15)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

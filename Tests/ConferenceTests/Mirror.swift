@@ -45,6 +45,7 @@ struct Mirror {
     case .trackUnmuted(let params): setMuted(false, params)
     case .roomModerated(let params): moderated(params)
     case .roomClosed: room = nil
+    case .roomSwitched(let params): room = params.snapshot
     default: break
     }
   }
@@ -93,6 +94,7 @@ struct Mirror {
     case .roomQuality(let params): params.room
     case .chatMessage(let message): message.room
     case .roomClosed(let params): params.room
+    case .roomSwitched(let params): params.from
     default: nil
     }
   }

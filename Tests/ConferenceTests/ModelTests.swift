@@ -353,9 +353,11 @@ private final class Model {
     let room = rooms.randomElement(using: &outside) ?? "x"
     let call = scene.core.calls.running(at: scene.now).randomElement(using: &outside)?.callId ?? "x"
     let isLocked = Bool.random(using: &outside)
+    scene.isOtherWorker = Int.random(in: 0..<4, using: &outside) == 0
+    let to = rooms.randomElement(using: &outside) ?? "x"
     let actions: [OperatorAction] = [
       .look, .closeRoom(room), .remove(user: user, room: room), .removeFromCall(user: user, call: call), .endCall(call),
-      .setLocked(isLocked, room: room),
+      .setLocked(isLocked, room: room), .move(user: user, room: room, to: to), .move(user: user, room: room, to: to),
     ]
     if let action = actions.randomElement(using: &outside) { _ = scene.operate(action) }
     _ = scene.operate(.setLocked(false, room: room))

@@ -160,7 +160,8 @@ private final class RealmPlay {
     let (user, room) = (somebody(), someRoom())
     let actions: [OperatorAction] = [
       .look, .bans(room: nil), .closeRoom(room), .remove(user: user, room: room), .setLocked(false, room: room),
-      .liftBan(user: user, room: room), .blocks(of: user), .blockCounts(), .revoke("token of \(user)"),
+      .move(user: user, room: room, to: someRoom()), .liftBan(user: user, room: room), .blocks(of: user),
+      .blockCounts(), .revoke("token of \(user)"),
       .liftRevocation("token of \(user)"), .narrow(user: user, to: .all, room: room), .narrowings(of: nil),
       .liftNarrowings(of: user, room: nil), .endCall(someCall(of: realm)),
     ]
@@ -291,6 +292,7 @@ private final class RealmPlay {
     case .client(.broadcast(_, _, let event)): note(event, in: realm)
     case .client(.closeConnection(let connection, _)): clients.removeAll { $0.connection == connection }
     case .media(.openSeat(let seat, _, _, _, _, _, _)): seats[realm, default: []].append(seat)
+    case .media(.askMove(let seat, let room)): return [.mayMove(seat, to: room, keepsConnections: true)]
     case .media(.closeSeat(let seat)): seats[realm]?.removeAll { $0 == seat }
     case .media(.negotiatePublish(let key, _, let params)):
       let lines = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }

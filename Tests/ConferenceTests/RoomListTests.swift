@@ -48,7 +48,7 @@ struct RoomListTests {
     let anna = scene.client("anna")
     let list = {
       let session = scene.core.sessions.table[on: anna.connection].flatMap { scene.core.sessions.table.facts(of: $0) }
-      return scene.core.rooms.table.list(RoomListParams(), for: session).rooms.map(\.name)
+      return RoomListResult(RoomListParams(), for: session, in: scene.core.rooms.table).rooms.map(\.name)
     }
     let before = list()
     _ = try scene.join(anna, "kitchen").get()

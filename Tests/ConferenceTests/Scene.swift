@@ -84,6 +84,8 @@ final class Scene {
   /// What the application was asked; whoever runs the scene answers.
   var questions: [(ticket: Ticket, question: Question)] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
+  /// Whether the room that somebody is moved to is on another worker.
+  var isOtherWorker = false
   var negotiationError: ErrorObject?
   /// Lines that the fake SDP negotiation finds besides those announced.
   var unannounced: [PublishChange.Line] = []
@@ -137,7 +139,7 @@ final class Scene {
   /// What an operator wants.
   func operate(_ action: OperatorAction) -> Result<OperatorAnswer, ErrorObject> {
     let (answer, effects) = core.operate(action, at: now)
-    #expect(run(effects).isEmpty)
+    for command in run(effects) { apply(command) }
     tellDoors()
     Invariants.check(self)
     return answer
@@ -164,7 +166,11 @@ final class Scene {
     self.effects += effects
     var commands: [Command] = []
     for effect in effects {
-      if case .goOn = effect {} else { #expect(commands.isEmpty, "negotiation is the last effect of its step") }
+      switch effect {
+      case .goOn, .operation: break
+      case .client, .media, .store, .outside:
+        #expect(commands.isEmpty, "what is asked of the media side is the last effect of its step")
+      }
       switch effect {
       case .client(let effect): take(effect)
       case .media(let effect): commands += take(effect)
@@ -221,7 +227,11 @@ final class Scene {
       if negotiationError == nil { ledger.apply(effect) }
       return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]
     case .stream(let effect): return take(effect)
-    case .openSeat, .closeSeat, .closeRoom, .restartICE, .commitPublish, .discardPublish, .setMuted, .closeTrack,
+    case .askMove(let seat, let room):
+      #expect(ledger.seats[seat] != nil, "only who has a seat can be moved")
+      return [.mayMove(seat, to: room, keepsConnections: !isOtherWorker)]
+    case .moveSeat, .openSeat, .closeSeat, .closeRoom, .restartICE, .commitPublish, .discardPublish, .setMuted,
+      .closeTrack,
       .subscribe, .startSubscription, .unsubscribe, .updateSubscription, .offerCodecs, .show:
       ledger.apply(effect)
       return []

@@ -44,6 +44,34 @@ import Testing
     #expect(desk.commands().closed == [TransportKey(3), TransportKey(4)])
   }
 
+  /// Who is moved to a room on the same worker, or to one that nobody is in, keeps their transports.
+  @Test func whoIsMovedKeepsTransports() throws {
+    let address = MediaDirector.WorkerAddress(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])
+    let desk = Desk()
+    desk.director = MediaDirector(
+      workers: [address, address], fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions())
+    for seat in [(1, 1), (2, 2), (3, 1)] as [(UInt64, UInt64)] { desk.open(seat.0, room: seat.1) }
+    _ = desk.commands()
+    func move(_ seat: UInt64, to room: UInt64) -> Bool? {
+      let outcome = desk.director.apply(.askMove(SeatID(seat), to: Members.RoomKey(room)))
+      guard case .mayMove(SeatID(seat), _, let keeps)? = outcome.commands.first else { return nil }
+      if keeps {
+        _ = desk.director.apply(
+          .moveSeat(SeatID(seat), room: Members.RoomKey(room), sound: SoundRules(), sends: SendingRights()))
+      }
+      return keeps
+    }
+    #expect(move(3, to: 9) == true)
+    let moved = desk.commands().compactMap { command -> UInt64? in
+      if case .moveTransport(let key, Media.RoomKey(9), _) = command { key.value } else { nil }
+    }
+    #expect(moved == [5, 6], "both, and nothing is opened or closed")
+    #expect(desk.director.connections[ConnectionKey(seat: SeatID(3), id: .publish)]?.room == Members.RoomKey(9))
+    #expect(move(3, to: 2) == false && desk.commands().isEmpty, "the room is on the other worker")
+    desk.director.closeSeat(SeatID(3))
+    #expect(move(1, to: 9) == true, "a room that everybody has left begins anew, where its first comes from")
+  }
+
   /// New rooms go where the fewest seats are, on a worker that can take them; a room stays on its worker.
   @Test func roomsArePlacedWhereThereIsRoom() {
     let address = MediaDirector.WorkerAddress(addresses: [])

@@ -55,6 +55,18 @@ import Testing
     var state: WorkerAdmission.State { placement.admission[0].state }
   }
 
+  /// A room that begins on a full worker, by a move, takes nobody more; and what is expected of who is moved is what the new room allows.
+  @Test func aRoomThatBeginsByAMoveIsFullWhereItsWorkerIs() {
+    var house = House()
+    _ = house.fill(1, 2)
+    house.publish(1)
+    house.pass(percent: 95)
+    _ = house.placement.takeChange()
+    guard let seat = house.seats[Key(1)]?.first else { return }
+    house.placement.move(seat, to: Key(7), ExpectedSeat(.both))
+    #expect(house.placement.takeChange()?.fullRooms.contains(Key(7)) == true)
+  }
+
   /// A worker whose people have gone is the emptiest again, however many there were.
   @Test func whoLeavesIsNoLoadAnyMore() {
     var house = House(workers: 2)

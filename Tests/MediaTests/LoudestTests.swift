@@ -47,6 +47,20 @@ struct LoudestTests {
     #expect(try Room(loudest: nil).heard(last: .seconds(1)) == [0, 1, 2, 3, 4, 5])
   }
 
+  /// Who is moved to another room leaves their place to those who stay, and has the places of that room to themselves.
+  @Test func whoIsMovedIsHeardInTheOtherRoom() throws {
+    let room = try Room(loudest: 1)
+    for (speaker, level) in [(0, 30), (1, 30), (2, 30)] as [(Int, UInt8)] { room.setLevel(speaker, level) }
+    room.call.run(.seconds(2))
+    let before = try room.heard(last: .seconds(1))
+    #expect(before.count == 2, "one, and one more for who speaks themselves")
+    let moved = try #require(before.first)
+    room.call.apply(.moveTransport(room.call.peers[moved].key, room: RoomKey(2), loudest: 1))
+    room.call.run(.seconds(2))
+    #expect(try room.heard(last: .seconds(1)) == [0, 1, 2], "two in the one room, and one in the other")
+    #expect(try room.stream(moved).problems == [])
+  }
+
   /// Who begins to speak is heard within a fifth of a second, from the first packet on, and the numbers go on from last time.
   @Test func whoBeginsToSpeakIsHeardFromTheFirstWordOn() throws {
     let room = try Room(loudest: 2)

@@ -206,7 +206,8 @@ enum Samples {
       .trackUnmuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
       .activeSpeakers(ActiveSpeakers(room: "demo", speakers: [Speaker(participantId: "p1", level: 30)])),
       .roomQuality(quality),
-      .roomClosed(RoomClosed(room: "demo", reason: .closed)), .chatMessage(message),
+      .roomClosed(RoomClosed(room: "demo", reason: .closed)),
+      .roomSwitched(RoomSwitched(from: "hall", snapshot: room, reconnect: true)), .chatMessage(message),
       .roomModerated(
         RoomModerated(
           room: "demo", by: "anna", action: .mute, user: "bert", kind: .audio, role: .moderator,

@@ -20,7 +20,7 @@ listen:
   allowed_origins: [{origins}]
 {flashphoner}media:
   port: {media}
-  workers: 1
+  workers: {workers}
   addresses: [{address}]
   advertise: [{advertise}]
   {more}
@@ -81,6 +81,7 @@ class Server:
         access: str = "open",
         flashphoner: bool = False,
         more: str = "",
+        workers: int = 1,
     ) -> None:
         """`media`, `calls`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
         `host`: where it listens for clients; `access`: who may come in; `flashphoner`: whether there is a listener for Flashphoner's apps;
@@ -98,6 +99,7 @@ class Server:
                 host=host,
                 access=access,
                 port=self.port,
+                workers=workers,
                 media=self.media,
                 address=address,
                 unknown=unknown,

@@ -24,6 +24,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
     case .roomsPerCore: return try await roomsPerCore(options)
     case .compare(let directory): return try await compare(directory, options)
     case .doors(let directory): return try await doors(directory, options)
+    case .moves(let directory): return try await moves(directory, options)
     }
   } catch let error as UsageError {
     complain("loadtest: \(error)\nTry: loadtest --help")
@@ -112,6 +113,18 @@ private func doors(_ directory: String, _ options: Options) async throws -> Int3
   }
   say(costs.table)
   return costs.passed ? 0 : 1
+}
+
+/// How soon who is moved to another room sees those there.
+private func moves(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  guard let program = options.environment.roost ?? FindFiles.roost() else {
+    throw ServerStartError(description: "there is no roost beside loadtest; name one with --roost FILE")
+  }
+  let found = try await Moves.measure(program, rounds: options.rounds ?? Moves.usualRounds)
+  say(found.table)
+  try write([("\(directory)/moves.json", try json(found))])
+  return found.passed ? 0 : 1
 }
 
 /// The options with which a report is written to `path` with `.json` and `.html` behind it.

@@ -26,6 +26,8 @@ struct Options: Equatable {
     case floods(String)
     /// Runs by other doors and by the native one in turn; the figures go to this directory.
     case doors(String)
+    /// People who are moved from room to room; the figures go to this directory.
+    case moves(String)
     case list, help
   }
 
@@ -197,6 +199,10 @@ extension Options {
       options.task = .doors(value)
       return true
     },
+    "--moves": { options, value in
+      options.task = .moves(value)
+      return true
+    },
     "--growth": { options, value in
       options.task = .growth(value)
       return true
@@ -237,6 +243,7 @@ extension Options {
            loadtest --compare DIRECTORY --janus DIRECTORY [--rounds N]
            loadtest --floods DIRECTORY [--rounds N] [--duration SECONDS]
            loadtest --doors DIRECTORY [--rounds N] [--duration SECONDS]
+           loadtest --moves DIRECTORY [--rounds N]
            loadtest --rooms-per-core [--rooms N] [--pin]
            loadtest --publishers N --subscribers N [--bitrate KBPS] [--frame-rate N] [--layers N] ...
 
@@ -251,6 +258,8 @@ extension Options {
                           cost into DIRECTORY
       --doors DIRECTORY   run whep16 and native16, flashphoner300 and native300 in turn, in rounds, and write what a packet
                           costs by each door into DIRECTORY; fails where one costs a tenth more than by the native one
+      --moves DIRECTORY   move thirty people of one room to five others and back, in rounds (10), and hold the time to the
+                          first picture against its bar; write the figures into DIRECTORY
       --rounds N          how many rounds (3)
       --growth DIRECTORY  run 1 to 8 rooms, 2 to 32 people and 500 to 15,000 devices that wait, and chart cost and memory
                           into DIRECTORY

@@ -54,6 +54,27 @@ struct ServerFolder: Sendable {
     try write(text, "rooms.yaml")
   }
 
+  /// The same of a server with a hall, and rooms of so many seats that are made by their names.
+  init(forMoves seats: Int) throws {
+    path = try Self.make()
+    (webPort, flashphonerPort) = (try ServerFile.freePort(SOCK_STREAM), nil)
+    let text = """
+      access: open
+      admin: {token: \(Moves.token)}
+      listen: {address: 127.0.0.1, port: \(webPort)}
+      media: {port: \(try ServerFile.freePort(SOCK_DGRAM)), addresses: [127.0.0.1]}
+      kinds:
+        hall: {limits: {video: \(Moves.people), audio: \(Moves.people)}, video_last_n: 4}
+        small: {limits: {video: \(seats), audio: \(seats)}}
+      rooms: {\(Moves.hall): {kind: hall}}
+      unknown_rooms: {create: small}
+      storage: {path: none}
+      log: {level: warning}
+
+      """
+    try write(text, "rooms.yaml")
+  }
+
   private static func make() throws -> String {
     let path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds)"
     guard mkdir(path, 0o700) == 0 else { throw ServerStartError(description: "cannot make \(path): errno \(errno)") }

@@ -3,21 +3,21 @@
 import Glibc
 import Threads
 
-enum PlainHTTP {
+package enum PlainHTTP {
   /// How long a request may take.
   private static let patience = timeval(tv_sec: 60, tv_usec: 0)
   /// The longest answer that is read, in bytes.
   private static let longest = 1 << 20
 
-  struct Answer: Sendable {
-    var status: Int
+  package struct Answer: Sendable {
+    package var status: Int
     /// By their names in small letters.
-    var headers: [String: String]
-    var body: String
+    package var headers: [String: String]
+    package var body: String
   }
 
   /// Sends a request to `http://ADDRESS:PORT/PATH`, the address an IPv4 one, and waits for the answer on a thread of its own.
-  static func ask(
+  package static func ask(
     _ method: String, _ url: String, _ headers: [String: String], _ body: String
   ) async throws(SyntheticError) -> Answer {
     guard let target = Target(url) else { throw .state("\(url) is not http://ADDRESS:PORT/PATH, ADDRESS being IPv4") }

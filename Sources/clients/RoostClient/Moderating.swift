@@ -13,13 +13,14 @@ extension RoomSession {
     until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil, media: MediaClass? = nil
   ) async throws(RoostError) {
     let params = ModerateParams(
-      room: name, action: action, user: user, kind: kind, role: role, until: until, hold: hold, address: address,
+      room: await currentName, action: action, user: user, kind: kind, role: role, until: until, hold: hold,
+      address: address,
       media: media)
     _ = try await session.request(.room(.moderate(params)))
   }
 
   /// Raises one's hand, or lowers it.
   public func raiseHand(_ raised: Bool = true) async throws(RoostError) {
-    _ = try await session.request(.room(.raiseHand(RaiseHandParams(room: name, raised: raised))))
+    _ = try await session.request(.room(.raiseHand(RaiseHandParams(room: await currentName, raised: raised))))
   }
 }

@@ -16,14 +16,20 @@ public struct RoomSession: Sendable {
   /// One's own participant.
   public let selfId: String
 
-  /// The room as it is now: the snapshot of the join with every event since. nil once one is not in it.
+  /// The room as it is now: the snapshot of the join with every event since. nil once one is not in it. Who was moved goes on in the other room with
+  /// the same `RoomSession`, unless `room.switched` says `reconnect`: then `RoostSession.currentRoom` is another participant's.
   public var snapshot: RoomSnapshot? {
-    get async { await session.snapshot(of: name) }
+    get async { await session.snapshot(of: currentName) }
+  }
+
+  /// The room's name, or that of the room that one was moved to.
+  public var currentName: String {
+    get async { await session.room(ofParticipant: selfId) ?? name }
   }
 
   /// Leaves. Succeeds too when one has left already.
   public func leave() async throws(RoostError) {
-    _ = try await session.request(.room(.leave(RoomParams(room: name))))
+    _ = try await session.request(.room(.leave(RoomParams(room: await currentName))))
   }
 
   /// Sends a message to all, or to some users.
@@ -31,7 +37,7 @@ public struct RoomSession: Sendable {
   public func chat(_ text: String, to: [String]? = nil, clientMsgId: String? = nil) async throws(RoostError)
     -> ChatSendResult
   {
-    let params = ChatSendParams(room: name, text: text, to: to, clientMsgId: clientMsgId)
+    let params = ChatSendParams(room: await currentName, text: text, to: to, clientMsgId: clientMsgId)
     guard case .chatSent(let result) = try await session.request(.chat(.send(params))) else {
       throw .unexpectedReply(.chatSend)
     }
@@ -40,7 +46,7 @@ public struct RoomSession: Sendable {
 
   /// Messages older than `before`, oldest first.
   public func chatHistory(before: String? = nil, limit: Int? = nil) async throws(RoostError) -> [Message] {
-    let params = ChatHistoryParams(room: name, before: before, limit: limit)
+    let params = ChatHistoryParams(room: await currentName, before: before, limit: limit)
     guard case .messages(let result) = try await session.request(.chat(.history(params))) else {
       throw .unexpectedReply(.chatHistory)
     }

@@ -30,6 +30,7 @@ struct RoomState: Sendable, Hashable {
     case .chatMessage(let chat) where chat.room == snapshot.room: append(chat)
     case .roomModerated(let event) where event.room == snapshot.room: moderated(event)
     case .roomClosed(let event) where event.room == snapshot.room: return false
+    case .roomSwitched(let event) where event.from == snapshot.room: snapshot = event.snapshot
     default: break
     }
     return true

@@ -203,6 +203,9 @@ public actor RoostSession {
   /// The room as it is now, nil when one is not in it.
   public func snapshot(of room: String) -> RoomSnapshot? { rooms[room]?.snapshot }
 
+  /// The room in which one is this participant; nil where one is it no more.
+  func room(ofParticipant id: String) -> String? { rooms.first { $0.value.snapshot.selfId == id }?.key }
+
   /// The room that one is in, by name or by a call.
   public var currentRoom: RoomSnapshot? { rooms.values.first?.snapshot }
 
@@ -285,7 +288,7 @@ public actor RoostSession {
     for name in Array(rooms.keys) {
       guard var room = rooms.removeValue(forKey: name) else { continue }
       guard room.apply(message) else { continue }
-      rooms[name] = room
+      rooms[room.snapshot.room] = room
       if room.isAboutOneself(message.event), !name.utf8.starts(with: ProtocolLimits.callRoomPrefix.utf8) {
         Task { await refresh(name) }
       }

@@ -6,16 +6,17 @@ import RoostProtocol
 
 extension OperatorAnswer: Encodable {
   private enum Key: CodingKey {
-    case removed, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
+    case removed, moved, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
   }
 
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"moved": 1}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
   /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     switch self {
     case .overview(let overview): try overview.encode(to: encoder)
     case .removed(let count): try container.encode(count, forKey: .removed)
+    case .moved(let count): try container.encode(count, forKey: .moved)
     case .locked(let isLocked, let lifted):
       try container.encode(isLocked, forKey: .locked)
       if !lifted.isEmpty { try container.encode(lifted.map(\.rawValue), forKey: .lifted) }

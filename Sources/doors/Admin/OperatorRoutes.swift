@@ -5,6 +5,7 @@
 //   DELETE /admin/rooms?room=demo                puts everybody out of a room
 //   PUT    /admin/media?room=demo&media=audio    lets a room go on without video, or with it again
 //   DELETE /admin/people?room=demo&user=anna     puts somebody out of a room, or with call=… of a call
+//   PUT    /admin/people?room=demo&user=anna&to=hall   moves somebody to another room, with what they publish
 //   DELETE /admin/calls?call=…                   ends a call
 //   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
 //   GET    /admin/bans?room=demo                 who is banned from a room; without room= from any
@@ -125,7 +126,8 @@ private enum OperatorPath: String, CaseIterable {
   var methods: [HTTPMethod] {
     switch self {
     case .rooms, .blocks: [.get, .head, .delete]
-    case .people, .calls: [.delete]
+    case .people: [.put, .delete]
+    case .calls: [.delete]
     case .locks: [.put, .delete]
     case .media: [.put]
     case .bans, .revoked, .grants: [.get, .head, .put, .delete]
@@ -160,6 +162,9 @@ extension OperatorAction {
     }
     switch path {
     case .rooms: self = verb == .delete ? .closeRoom(try request.argument("room")) : .look
+    case .people where verb == .put:
+      self = .move(
+        user: try request.argument("user"), room: try request.argument("room"), to: try request.argument("to"))
     case .people where request.arguments["call"] != nil:
       self = .removeFromCall(user: try request.argument("user"), call: try request.argument("call"))
     case .people: self = .remove(user: try request.argument("user"), room: try request.argument("room"))
@@ -219,6 +224,7 @@ extension OperatorPath {
   func names(_ verb: OperatorVerb, _ request: HTTPRequest) -> [String] {
     switch self {
     case .rooms, .locks: ["room"]
+    case .people where verb == .put: ["room", "to", "user"]
     case .people: [request.arguments["call"] == nil ? "room" : "call", "user"]
     case .calls: ["call"]
     case .media: ["room", "media"]

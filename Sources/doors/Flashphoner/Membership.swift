@@ -293,7 +293,7 @@ struct Membership: Sendable {
     case .sessionReplaced: return ended(by: Info.noSession)
     // Flashphoner's apps have no words for the rest; media connections are told of by `StreamSession`, and nobody is called there.
     case .sessionClosing, .sessionGrants, .sessionExpiring, .participantUpdated, .participantReconnecting,
-      .participantReconnected, .activeSpeakers, .roomQuality, .roomModerated, .roomKnock, .pcOffer,
+      .participantReconnected, .activeSpeakers, .roomQuality, .roomSwitched, .roomModerated, .roomKnock, .pcOffer,
       .subscriptionStarted, .subscriptionPaused, .subscriptionResumed, .subscriptionLayer, .subscriptionEnded,
       .trackLayers, .viewChanged, .mediaConnected, .mediaFailed,
       .callCreated, .callIncoming, .callStopped, .callEnded, .callAccepted, .callActive, .callAlone, .callInvited,

@@ -200,7 +200,8 @@ struct WhepSession: StreamSession {
       return reshow(insteadOf: gone.trackId)
     // HTTP has no words for the rest. What ends the session was looked at first.
     case .sessionClosing, .sessionReplaced, .sessionGrants, .sessionExpiring, .participantReconnecting,
-      .participantReconnected, .trackMuted, .trackUnmuted, .activeSpeakers, .roomQuality, .roomClosed, .roomModerated,
+      .participantReconnected, .trackMuted, .trackUnmuted, .activeSpeakers, .roomQuality, .roomClosed, .roomSwitched,
+      .roomModerated,
       .roomKnock, .chatMessage, .pcOffer, .subscriptionStarted, .subscriptionPaused, .subscriptionResumed,
       .subscriptionLayer, .trackLayers, .mediaConnected, .mediaFailed,
       .callCreated, .callIncoming, .callStopped, .callEnded, .callAccepted, .callActive, .callAlone, .callInvited,

@@ -9,10 +9,10 @@ import RoostProtocol
 
 /// The media of one seat.
 struct DirectedSeat {
-  let room: Members.RoomKey
+  var room: Members.RoomKey
   let participant: ParticipantID
   /// What its room says of sound.
-  let sound: SoundRules
+  var sound: SoundRules
   let worker: Int
   /// What its client says of itself.
   let capabilities: Set<ClientCapability>

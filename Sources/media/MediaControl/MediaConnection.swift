@@ -23,7 +23,7 @@ struct Directions: OptionSet, Sendable {
 /// A peer connection: one transport on the seat's worker, and an SDP session for each direction.
 struct MediaConnection {
   let key: ConnectionKey
-  let room: Members.RoomKey
+  var room: Members.RoomKey
   let worker: Int
   /// Replaced when the client makes a new DTLS association.
   var transport: TransportKey

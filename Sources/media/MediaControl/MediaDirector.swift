@@ -109,6 +109,9 @@ public struct MediaDirector: Sendable {
     switch effect {
     case .openSeat(let seat, let room, let participant, _, let sound, let sends, let capabilities):
       openSeat(seat, room: room, participant: participant, sound: sound, sends: sends, capabilities)
+    case .askMove(let seat, let room):
+      outcome.commands = [.mayMove(seat, to: room, keepsConnections: placement.mayMove(seat, to: room))]
+    case .moveSeat(let seat, let room, let sound, let sends): moveSeat(seat, to: room, sound: sound, sends: sends)
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
@@ -157,6 +160,22 @@ public struct MediaDirector: Sendable {
     openConnection(.publish, seat: id, for: .publish)
     openConnection(
       .subscribe, seat: id, for: .subscribe, offerer: capabilities.contains(.clientOffers) ? .client : .server)
+  }
+
+  /// Its connections go on in another room on the same worker.
+  private mutating func moveSeat(
+    _ id: SeatID, to room: Members.RoomKey, sound: SoundRules, sends: SendingRights
+  ) {
+    guard var seat = seats[id] else { return }
+    placement.move(id, to: room, ExpectedSeat(sends))
+    (seat.room, seat.sound) = (room, sound)
+    seats[id] = seat
+    for connection in seat.connections.map({ ConnectionKey(seat: id, id: $0) }) {
+      connections[connection]?.room = room
+      connections[connection]?.publish?.setMaxAudio(bitsPerSecond: sound.maxBitsPerSecond)
+      guard let transport = connections[connection]?.transport else { continue }
+      send(.moveTransport(transport, room: Media.RoomKey(room.rawValue), loudest: sound.loudest), to: seat.worker)
+    }
   }
 
   mutating func closeSeat(_ id: SeatID) {

@@ -51,11 +51,37 @@ struct RoomPlacement {
     return those.min { workers[$0].seats < workers[$1].seats } ?? 0
   }
 
+  /// Whether another room is on the worker of a seat, or on none yet.
+  func mayMove(_ id: SeatID, to room: Members.RoomKey) -> Bool {
+    guard let worker = seats[id].flatMap({ rooms[$0.room]?.worker }) else { return false }
+    return rooms[room]?.worker ?? worker == worker
+  }
+
+  /// Moves a seat to another room on its worker, where one that nobody is in yet begins. It may send what `seat` says, and goes on with what it
+  /// publishes.
+  mutating func move(_ id: SeatID, to room: Members.RoomKey, _ seat: ExpectedSeat = ExpectedSeat()) {
+    guard mayMove(id, to: room), let place = seats[id], let worker = rooms[place.room]?.worker, room != place.room
+    else { return }
+    if rooms[room] == nil {
+      rooms[room] = (worker, RoomForecast())
+      if states[worker] == .full { hasChanged = true }
+    }
+    var seat = seat
+    seat.publishes = place.seat.publishes
+    seats[id] = Place(room: room, seat: seat, age: place.age)
+    change(room) { $0.add(seat, place.age) }
+    takeOut(place, of: worker)
+  }
+
   /// A seat that was placed is gone.
   mutating func leave(_ id: SeatID) {
     guard let place = seats.removeValue(forKey: id), let worker = rooms[place.room]?.worker else { return }
     workers[worker].seats -= 1
     if place.age != .settled { workers[worker].gone(place.seat) }
+    takeOut(place, of: worker)
+  }
+
+  private mutating func takeOut(_ place: Place, of worker: Int) {
     change(place.room) { $0.add(place.seat, place.age, by: -1) }
     guard rooms[place.room]?.forecast.seats == 0 else { return }
     rooms[place.room] = nil

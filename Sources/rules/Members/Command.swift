@@ -62,6 +62,8 @@ public enum Command: Sendable {
   case swapProcessed(RequestKey, Result<Void, ErrorObject>)
   /// The server's next offer for a seat's subscribe connection.
   case serverOffer(SeatID, ServerOffer)
+  /// Whether a seat's media connections can go on in another room (`MediaEffect.askMove`).
+  case mayMove(SeatID, to: RoomKey, keepsConnections: Bool)
 
   /// A change of one of a seat's media connections.
   case media(SeatID, MediaConnectionID, MediaChange)

@@ -46,6 +46,12 @@ public enum MediaEffect: Equatable, Sendable {
   indirect case openSeat(
     SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, sound: SoundRules, sends: SendingRights,
     capabilities: Set<ClientCapability>)
+  /// Find out whether the seat's media connections can go on in another room, then apply `.mayMove`. But for lines and counts the last effect of its
+  /// step.
+  case askMove(SeatID, to: RoomKey)
+  /// The seat is in another room from now on, and its media connections with its tracks. Nobody is sent the tracks, and it is sent none.
+  /// `sound` and `sends` as with `openSeat`.
+  indirect case moveSeat(SeatID, room: RoomKey, sound: SoundRules, sends: SendingRights)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)
   /// The room is gone, and all its seats before it.

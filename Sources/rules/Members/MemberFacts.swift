@@ -68,7 +68,7 @@ package struct Grants: Sendable {
 }
 
 /// A seat, and the name of its room.
-package struct MemberPlace: Sendable {
+package struct MemberPlace: Hashable, Sendable {
   package let seat: SeatID
   package let room: String
 

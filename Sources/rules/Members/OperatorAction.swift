@@ -17,6 +17,8 @@ public enum OperatorAction: Hashable, Sendable {
   case setMedia(MediaClass, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
+  /// Moves a user from a room to another one, with their media connections and what they publish.
+  case move(user: String, room: String, to: String)
   /// Shows who is banned from a room, or from any, and which addresses are. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
   case bans(room: String?, page: Int = 1)
   /// Takes a ban back, with the address.
@@ -56,6 +58,8 @@ public enum OperatorAnswer: Hashable, Sendable {
   case overview(OperatorOverview)
   /// How many people were put out.
   case removed(Int)
+  /// How many people were moved: none where they were in that room already.
+  case moved(Int)
   /// Whether a room is locked now; where it was opened, what that has lifted.
   case locked(Bool, lifted: [KeptDoor.Bar] = [])
   /// What a room carries, and how many people it takes then.

@@ -11,7 +11,7 @@ extension Rooms {
 
   /// Rooms that somebody may join.
   package func list(_ params: RoomListParams, for member: MemberFacts?) -> RoomListResult {
-    table.list(params, for: member)
+    RoomListResult(params, for: member, in: table)
   }
 
   /// What one who is not in a room may know of it.

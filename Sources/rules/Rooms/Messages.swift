@@ -56,6 +56,8 @@ extension Rooms {
         step.send(.sessions(.noteRefusal(key, method: Method.subscriptionSwap.rawValue, room: nil, error)))
       }
       seating.subscribing.swapProcessed(key, result, &seating.media, table, &step)
+    case .mayMove(let seat, let room, let keepsConnections):
+      carryOn(seat, to: room, keepsConnections: keepsConnections, &step)
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &seating.table, media, &step)
     case .media(let seat, let connection, let change): seating.mediaChanged(change, connection, of: seat, &step)
     case .excess(let seat, let connection, let what, let limit):

@@ -21,7 +21,7 @@ extension Rooms {
   ) throws(ErrorObject) -> OperatorAnswer? {
     switch action {
     case .look:
-      var overview = overview(calls: calls)
+      var overview = OperatorOverview(self, calls: calls)
       let doors = restored.doors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
       overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
       return .overview(overview)
@@ -40,6 +40,8 @@ extension Rooms {
     case .remove(let user, let name):
       try remove(user, from: try table.listedRoom(name), &step)
       return .removed(1)
+    case .move(let user, let name, let target):
+      return .moved(try move(user, from: try table.listedRoom(name), to: target, &step) ? 1 : 0)
     case .bans(let room, let page):
       return Banning.seen(in: room, page: page, self, at: step.now.wallMilliseconds)
     case .liftBan(let user, let room):
@@ -104,15 +106,16 @@ enum Eviction {
   }
 }
 
-extension Rooms {
-  fileprivate func overview(calls: [Call]) -> OperatorOverview {
-    OperatorOverview(
+extension OperatorOverview {
+  fileprivate init(_ rooms: Rooms, calls: [Call]) {
+    let table = rooms.table
+    self.init(
       rooms: table.listed.map { room in
-        OperatorOverview.Room(
+        Room(
           room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
           locked: room.isLocked || room.moderation.door == .locked, lobby: room.moderation.door == .lobby,
           chatDisabled: room.moderation.isChatDisabled, waiting: room.moderation.lobby.waiting.map(\.wire),
-          participants: room.members.compactMap { table.seats[$0].map { .init($0, in: self) } })
+          participants: room.members.compactMap { table.seats[$0].map { .init($0, in: rooms) } })
       }, calls: calls)
   }
 }
@@ -131,7 +134,7 @@ extension OperatorOverview.Room {
 
 extension OperatorOverview.Person {
   fileprivate init(_ seat: Seat, in rooms: Rooms) {
-    self.init(participant: rooms.seating.participant(seat), entrance: seat.member.identity.entrance)
+    self.init(participant: Participant(seat, in: rooms.seating), entrance: seat.member.identity.entrance)
   }
 }
 

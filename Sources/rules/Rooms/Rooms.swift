@@ -47,20 +47,24 @@ package struct Rooms: Sendable {
   /// What is being negotiated.
   var publishing: Publishing { seating.publishing }
   var subscribing: Subscribing { seating.subscribing }
+}
 
-  /// The room as the one on this seat may see it. At which event of their session it stands, that one says (`SessionTable.stamped`).
-  package func snapshot(_ id: SeatID, at wallMilliseconds: Int64) -> RoomSnapshot? {
+extension RoomSnapshot {
+  /// The room as the one on a seat may see it; nil where that is gone. At which event of their session it stands, that one says
+  /// (`SessionTable.stamped`).
+  package init?(of id: SeatID, in rooms: Rooms, at wallMilliseconds: Int64) {
+    let table = rooms.table
     guard let seat = table.seats[id], let room = table[seat.room] else { return nil }
     let isModerator = Access.role(of: seat, table) == .moderator
     var moderation = room.seen(room.moderation.seen(by: seat.user, isModerator: isModerator))
-    if isModerator { moderation.bans = bans.shown(in: room.name, at: wallMilliseconds) }
-    let views = media[id].views
-    return RoomSnapshot(
+    if isModerator { moderation.bans = rooms.bans.shown(in: room.name, at: wallMilliseconds) }
+    let views = rooms.media[id].views
+    self.init(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
-      seq: 0, selfId: "\(seat.participant)", participants: table.members(of: seat.room).map { seating.participant($0) },
-      chat: room.chat.messages(visibleTo: seat.user),
-      views: views.isEmpty ? nil : views.map(\.description), moderation: moderation.isUsual ? nil : moderation
-    )
+      seq: 0, selfId: "\(seat.participant)",
+      participants: table.members(of: seat.room).map { Participant($0, in: rooms.seating) },
+      chat: room.chat.messages(visibleTo: seat.user), views: views.isEmpty ? nil : views.map(\.description),
+      moderation: moderation.isUsual ? nil : moderation)
   }
 }
 

@@ -69,6 +69,8 @@ extension Event {
       .participantReconnected(let event):
       event.participant.sizeToKeep
     case .trackPublished(let event): event.track.sizeToKeep
+    case .roomSwitched(let event):
+      event.snapshot.chat.reduce(event.snapshot.participants.reduce(0) { $0 + $1.sizeToKeep }) { $0 + $1.sizeToKeep }
     case .roomQuality(let quality): quality.people.count * 150
     case .callCreated(let event): event.call.sizeToKeep
     case .callMissed(let event): event.call.sizeToKeep

@@ -289,6 +289,13 @@ struct SessionTable: Sendable {
     if let connection = all[key.session]?.connection { step.add(.reply(connection, key.id, result)) }
   }
 
+  /// The same, where a room in an event stands at that event.
+  func stamped(_ event: Event, for id: SessionID) -> Event {
+    guard case .roomSwitched(var switched) = event, let seq = all[id]?.log.seq else { return event }
+    switched.snapshot.seq = seq + 1
+    return .roomSwitched(switched)
+  }
+
   /// Sends one event to several sessions.
   mutating func send(_ event: Event, to listeners: some Collection<SessionID>, _ step: inout Step) {
     let serverTime = step.now.wallMilliseconds

@@ -44,7 +44,8 @@ package struct Sessions: Sendable {
     case .others(let others): self.others = others
     case .operate(let action): operate(action, &step)
     case .silence(let asker, let time): silenceTold(to: asker, time, &step)
-    case .tell(let event, let session): table.send(event, to: CollectionOfOne(session), &step)
+    case .tell(let event, let session):
+      table.send(table.stamped(event, for: session), to: CollectionOfOne(session), &step)
     case .tellAll(let event, let sessions): table.send(event, to: sessions, &step)
     case .tellOfCall(let event, let sessions):
       for session in sessions { table.reconsider(session) }

@@ -46,6 +46,21 @@ extension Call {
     if worker.directory.rooms.count != worker.tracks.rooms.count || perRoom.count != worker.tracks.rooms.count {
       broken.append("rooms without anybody")
     }
+    var (tracks, sounds): ([RoomID: Int], [RoomID: Int]) = ([:], [:])
+    for id in worker.directory.producers.values {
+      let room = worker.tracks.producers[id].room
+      tracks[room, default: 0] += 1
+      if worker.tracks.producers[id].kind == .audio { sounds[room, default: 0] += 1 }
+      if case .transport(let transport) = worker.tracks.producers[id].source,
+        worker.ends.transports[transport].room != room
+      {
+        broken.append("a track in another room than its publisher")
+      }
+    }
+    for id in worker.directory.rooms.values
+    where worker.tracks.rooms[id].producers != tracks[id] ?? 0 || worker.tracks.rooms[id].sounds != sounds[id] ?? 0 {
+      broken.append("a room counts tracks wrong")
+    }
     for (room, count) in perRoom where worker.tracks.rooms[room].holders != count {
       broken.append("a room counts wrong")
     }

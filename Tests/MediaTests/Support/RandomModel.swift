@@ -31,7 +31,7 @@ struct RandomModel {
   }
 
   private mutating func act() throws -> String {
-    switch dice.next() % 29 {
+    switch dice.next() % 30 {
     case 0, 1, 2: return try join()
     case 3: return leave()
     case 4, 5, 6: return publish()
@@ -52,6 +52,7 @@ struct RandomModel {
     case 24: return openView()
     case 25, 26: return show()
     case 27: return sayNonsense()
+    case 28: return changeRoom()
     default: return askForKeyframe()
     }
   }
@@ -76,6 +77,14 @@ struct RandomModel {
     guard live.count < 5 else { return "enough people" }
     live.append(try call.join("p\(call.peers.count)", room: dice.next() % 2))
     return "join"
+  }
+
+  /// Who receives what goes on: that the control plane has ended it before is its matter.
+  private mutating func changeRoom() -> String {
+    guard let peer = pick(live, &dice) else { return "nobody to move" }
+    let loudest: Int? = dice.chance(0.3) ? 1 : nil
+    call.apply(.moveTransport(peer.key, room: RoomKey(dice.next() % 3), loudest: loudest))
+    return "change the room"
   }
 
   private mutating func leave() -> String {

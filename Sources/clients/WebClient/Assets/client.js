@@ -219,7 +219,7 @@ export class RoostClient extends EventTarget {
       const snapshot = snapshotOf(result);
       const isSame = this.room?.name === snapshot.room;
       if (isSame && this.#lostSeat === this.room) this.#cameBack(snapshot);
-      else if (isSame) this.room._refresh(snapshot);
+      else if (isSame && snapshot.self === this.room.selfId) this.room._refresh(snapshot);
       else this.#enter(new Room(this, again(seat, result)), snapshot, spare);
       this.#flushEarly(snapshot);
       return { result, room: this.room };
@@ -231,16 +231,26 @@ export class RoostClient extends EventTarget {
     this.#seats.run(() => this.#look(room)).catch(() => {}); // refused: it was closed meanwhile
   }
 
+  /** A room that one was moved to is the one to come back to. */
+  _moved(room, name) {
+    if (room._seat.params.room) room._seat = { ...room._seat, params: { ...room._seat.params, room: name } };
+  }
+
   async #look(room) {
     if (this.room !== room || room.callId || this.#lostSeat) return;
-    const snapshot = await this.#takeSeat({ method: "room.join", params: { room: room.name } });
+    const { name } = room;
+    const snapshot = await this.#takeSeat({ method: "room.join", params: { room: name } });
     if (this.room === room && snapshot.self === room.selfId) {
       room._refresh(snapshot);
       return this.#flushEarly(snapshot);
     }
     // One was put out before the question came, and it took another seat.
     this.#flushEarly({ seq: -1 });
-    await this.request("room.leave", { room: room.name });
+    await this.request("room.leave", { room: name });
+    // Or moved before it came, and it gave up the seat there.
+    if (this.room !== room || room.name === name) return;
+    this.#lostSeat = room;
+    await this.#rejoin();
   }
 
   /** A browser makes a peer connection while the answer is on its way: `spare`, to receive on, where there was no seat before. */

@@ -267,6 +267,24 @@ export class Room extends EventTarget {
     emit(this, "refreshed");
   }
 
+  /** One was moved to another room. What one publishes goes on, unless all has to be connected anew. */
+  #switched({ from, snapshot, reconnect }) {
+    if (from !== this.name) return;
+    this.#client._moved(this, snapshot.room);
+    [this.chat, this.own] = [[], null];
+    if (reconnect) {
+      this._enter(snapshot);
+      this._republish();
+    } else {
+      this.participants.clear();
+      this.#apply(snapshot);
+      // Those that the other room does not take. What is being published has no name yet.
+      for (const track of this.localTracks) if (track.trackId && !this.self.tracks.has(track.trackId)) this.#stopped(track);
+    }
+    for (const { trackId, muted } of this.self?.tracks.values() ?? []) if (muted) this.#own(trackId)?._show(true);
+    emit(this, "switched", { from });
+  }
+
   async _republish() {
     const publisher = this.#publisher;
     const again = (track) => publisher.insist(() => this.localTracks.has(track) && publisher.add(track));
@@ -280,7 +298,10 @@ export class Room extends EventTarget {
 
   _resumed(resync) {
     if (resync && !resync.room) return this._close(new RoostError(1007));
-    if (resync) this.#apply(resync.room);
+    const snapshot = resync?.room;
+    const isOther = snapshot && (snapshot.room !== this.name || snapshot.self !== this.selfId);
+    if (isOther) return this.#switched({ from: this.name, snapshot, reconnect: snapshot.self !== this.selfId }); // the event is lost
+    if (snapshot) this.#apply(snapshot);
     this._doubt(); // the address may have changed
   }
 
@@ -570,6 +591,7 @@ export class Room extends EventTarget {
     "room.quality": (room, params) => room.#quality(params),
     "room.moderated": (room, params) => room.#moderated(params),
     "room.knock": (room, params) => room.#knocked(params),
+    "room.switched": (room, params) => room.#switched(params),
     "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { ...room.#ending, reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
     "subscription.paused": (room, params) => room.#updateSubscription(params, pauseOf(params)),

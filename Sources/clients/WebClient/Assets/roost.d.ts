@@ -330,6 +330,8 @@ export interface PublishOptions {
 
 /** Events of a room. */
 export interface RoomEvents {
+  /** One was moved to another room by an operator: `name`, `participants` and `chat` are that one's. Local tracks go on, or are refused. */
+  switched: { from: string };
   participantJoined: { participant: Participant };
   participantUpdated: { participant: Participant };
   participantLeft: { participant: Participant; reason: string };
@@ -1196,7 +1198,7 @@ export namespace wire {
     height?: number;
   }
   /** Why a participant left. */
-  type LeaveReason = "left" | "lost" | "replaced" | "removed" | (string & {});
+  type LeaveReason = "left" | "lost" | "replaced" | "removed" | "moved" | (string & {});
   /** What a `call.mediaChange` does. */
   type MediaChangeAction = "request" | "accept" | "reject" | "cancel";
   /** Params of `call.mediaChange`. */
@@ -1652,6 +1654,15 @@ export namespace wire {
     /** What moderators have made of the room; absent where all is as usual. */
     moderation?: RoomModeration;
   }
+  /** What one publishes goes on, as far as the other room takes it: one's own tracks in the snapshot are what is left. One's subscriptions are over, without an event for each; views go on and show nothing at first. */
+  interface RoomSwitched {
+    /** Name of the room that one was in. */
+    from: string;
+    /** The room that one is in now, with one's own tracks. */
+    snapshot: RoomSnapshot;
+    /** Whether one has to make both peer connections anew, and publish again: the other room's media are handled elsewhere. Absent: both go on. */
+    reconnect?: boolean;
+  }
   /** What the server takes from this session. */
   interface ServerLimits {
     /** Bytes in one text frame. */
@@ -2033,6 +2044,7 @@ export namespace wire {
     "room.activeSpeakers": Envelope & ActiveSpeakers;
     "room.quality": Envelope & RoomQuality;
     "room.closed": Envelope & RoomClosed;
+    "room.switched": Envelope & RoomSwitched;
     "room.moderated": Envelope & RoomModerated;
     "room.knock": Envelope & RoomKnock;
     "chat.message": Envelope & Message;

@@ -6,7 +6,7 @@ import { onHand, showHand } from "./hands.js";
 import { here, publicState, render } from "./here.js";
 import { showPreview } from "./media.js";
 import { $, announce, memory, noTroubles, sentence, toast, trouble } from "./page.js";
-import { forgetSeat } from "./seat.js";
+import { forgetSeat, noteSeat } from "./seat.js";
 import { deviceGone, endAll, showTools } from "./sending.js";
 import { Spotlight } from "./spotlight.js";
 import { lobbyError, showTab } from "./tabs.js";
@@ -29,6 +29,13 @@ export function enterRoom(entered, itsCall, closed) {
     onMedia(); // of new connections, of which nothing may be heard yet
     render();
     showHistory();
+  });
+  on("switched", ({ from }) => {
+    openChat(entered, !$("chat").hidden);
+    showTitle();
+    noteSeat();
+    showHistory();
+    notice(`You were moved from ${from} to ${entered.name}.`);
   });
   on("participantJoined", ({ participant }) => told(`${participant.displayName} joined.`));
   on("participantLeft", ({ participant }) => told(`${participant.displayName} left.`));
@@ -57,11 +64,15 @@ export function enterRoom(entered, itsCall, closed) {
   $("leave").querySelector("use").setAttribute("href", here.call ? "#i-hangup" : "#i-leave");
   $("leave").className = here.call ? "stop" : "danger";
   $("add").hidden = !here.call;
-  document.title = `${here.call ? list(here.call.others.map(({ user }) => nameOf(here.call, user))) : here.room.name} · Roost`;
-  if (!here.call) history.replaceState(null, "", withRoom(location.href, here.room.name));
+  showTitle();
   render();
   showHistory();
   (here.call?.isOutgoing && !here.call.startedAt ? $("outgoing-title") : $("room-title")).focus();
+}
+
+function showTitle() {
+  document.title = `${here.call ? list(here.call.others.map(({ user }) => nameOf(here.call, user))) : here.room.name} · Roost`;
+  if (!here.call) history.replaceState(null, "", withRoom(location.href, here.room.name));
 }
 
 /** Back to the form; `error` says why when it was not our own wish. */

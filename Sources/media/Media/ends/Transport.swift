@@ -32,7 +32,7 @@ struct Transport: ~Copyable {
   var security: Security
 
   let key: TransportKey
-  let room: RoomID
+  var room: RoomID
   var routes = Routes()
   /// Agreed on for the whole bundle: the same identifier means the same on every line.
   var extensions = HeaderExtensionIDs()

@@ -41,7 +41,7 @@ struct ProducerSlot: ~Copyable {
   let key: ProducerKey
   let kind: MediaKind
   let source: Source
-  let room: RoomID
+  var room: RoomID
   /// Which codec each payload type stands for, and in which format.
   var payloads: PayloadTable
   /// `Publisher.key`.

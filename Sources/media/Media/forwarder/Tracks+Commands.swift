@@ -14,8 +14,7 @@ extension Tracks {
         key: key, kind: parameters.kind, source: source, room: room,
         payloads: PayloadTable(parameters.payloads), publisher: publisher.key,
         canonicalName: Array(publisher.canonicalName.utf8)))
-    rooms[room].producers += 1
-    if parameters.kind == .audio { rooms[room].sounds += 1 }
+    count(id, 1)
     var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, kind: parameters.kind, encodings: [])
     for (index, encoding) in parameters.encodings.enumerated() {
       let encodingID = encodings.insert(
@@ -60,11 +59,27 @@ extension Tracks {
   mutating func removeProducer(_ id: ProducerID) {
     _ = LoudestVoices.forget(id, &self)
     for encoding in producers[id].encodings { _ = encodings.remove(encoding) }
-    let room = producers[id].room
-    rooms[room].speakers.remove(producers[id].key.value)
-    rooms[room].producers -= 1
-    if producers[id].kind == .audio { rooms[room].sounds -= 1 }
+    leave(id)
     _ = producers.remove(id)
+  }
+
+  /// A track goes on in another room. Returns whose streams are interrupted: it has no place among the loudest there yet.
+  mutating func moveProducer(_ id: ProducerID, to room: RoomID) -> [ConsumerID] {
+    let interrupted = LoudestVoices.forget(id, &self)
+    leave(id)
+    producers[id].room = room
+    count(id, 1)
+    return interrupted
+  }
+
+  private mutating func leave(_ id: ProducerID) {
+    rooms[producers[id].room].speakers.remove(producers[id].key.value)
+    count(id, -1)
+  }
+
+  private mutating func count(_ id: ProducerID, _ change: Int) {
+    rooms[producers[id].room].producers += change
+    if producers[id].kind == .audio { rooms[producers[id].room].sounds += change }
   }
 
   /// A consumer follows another track from now on, or none.

@@ -86,6 +86,9 @@ public enum WorkerCommand: Sendable {
   /// A new transport of a seat in `room`, waiting for STUN checks to `credentials`. `loudest`: how many others everybody in the room
   /// hears at once; nil for all.
   case openTransport(TransportKey, room: RoomKey, credentials: ICECredentials, loudest: Int? = nil)
+  /// A transport is of another room from now on, and its tracks with it. Its mirrors on
+  /// other workers stay where they are. `loudest` as with `openTransport`.
+  case moveTransport(TransportKey, room: RoomKey, loudest: Int? = nil)
   /// The peer's side, from its offer or answer; again after an ICE restart.
   case setRemote(TransportKey, RemoteTransport)
   /// New local credentials (RFC 8445 §9); the old ones go on until the peer uses the new ones.

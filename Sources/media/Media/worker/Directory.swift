@@ -26,6 +26,15 @@ struct Directory {
     fragments[key] = nil
   }
 
+  /// A transport holds a room from now on, which may be its first. `loudest` as with `WorkerCommand.openTransport`.
+  mutating func enter(_ room: RoomKey, loudest: Int?, _ slots: inout SlotMap<RoomSlot>) -> RoomID {
+    let id = rooms[room] ?? slots.insert(RoomSlot(key: room))
+    rooms[room] = id
+    slots[id].loudest.most = loudest
+    slots[id].holders += 1
+    return id
+  }
+
   /// A transport of a room has ended, or a mirror: the last one takes the room along.
   mutating func leave(_ id: RoomID, _ slots: inout SlotMap<RoomSlot>) {
     slots[id].holders -= 1

@@ -13,6 +13,14 @@ extension WorkerState {
     switch command {
     case .openTransport(let key, let room, let credentials, let loudest):
       done = openTransport(key, room: room, credentials: credentials, loudest: loudest, at: now)
+    case .moveTransport(let key, let room, let loudest):
+      guard let id = directory.transports[key] else { return counted.staleCommands += 1 }
+      let (old, new) = (ends.transports[id].room, directory.enter(room, loudest: loudest, &tracks.rooms))
+      ends.transports[id].room = new
+      for line in ends.transports[id].routes.lines {
+        forwarder.interrupt(all: tracks.moveProducer(line.producer, to: new))
+      }
+      directory.leave(old, &tracks.rooms)
     case .setRemote(let key, let remote): done = setRemote(key, remote, at: now)
     case .restartICE(let key, let credentials): done = restartICE(key, credentials: credentials)
     case .askSilence(let question, let keys):
@@ -82,10 +90,7 @@ extension WorkerState {
     _ key: TransportKey, room: RoomKey, credentials: ICECredentials, loudest: Int?, at now: Instant
   ) -> Bool {
     guard directory.transports[key] == nil else { return false }
-    let roomID = directory.rooms[room] ?? tracks.rooms.insert(RoomSlot(key: room))
-    directory.rooms[room] = roomID
-    tracks.rooms[roomID].loudest.most = loudest
-    tracks.rooms[roomID].holders += 1
+    let roomID = directory.enter(room, loudest: loudest, &tracks.rooms)
     let id = ends.transports.insert(
       Transport(
         key: key, room: roomID, credentials: credentials, settings: settings,

@@ -92,7 +92,7 @@ public struct PublishNegotiation: Sendable {
   /// Raise it and descriptions of long meetings are larger; lower it and clients that send again on such a line need another.
   static let linesKept = 32
 
-  private let options: PublishOptions
+  private var options: PublishOptions
   private let local: LocalTransport
   private let sessionID: UInt64
   private var state: State
@@ -107,6 +107,9 @@ public struct PublishNegotiation: Sendable {
     self.sessionID = sessionID
     state = State(credentials: transport.credentials)
   }
+
+  /// The room's bound for sound is another from the next offer on.
+  public mutating func setMaxAudio(bitsPerSecond: Int) { options.maxAudioBitsPerSecond = bitsPerSecond }
 
   /// Works out the answer to an offer.
   ///

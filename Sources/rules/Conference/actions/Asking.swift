@@ -14,8 +14,8 @@ struct AskedAction: Sendable {
   let kind: Question.Kind
   /// In which call, where it is about one that there is.
   let call: String?
-  /// On which seat, where it is about one: what it publishes there, or what others are to see of it.
-  let seat: SeatID?
+  /// On which seat in which room, where it is about one: what it publishes there, or what others are to see of it.
+  let place: MemberPlace?
   /// As what it keeps others waiting; nil for a hello.
   let matter: Matter?
 
@@ -24,9 +24,9 @@ struct AskedAction: Sendable {
     (self.action, self.matter) = (action, matter)
     (kind, call) = (question.kind, question.call)
     switch question.kind {
-    case .publish: seat = place?.seat
-    case .join, .callAccept: seat = place.flatMap { Matter(roomName: $0.room) == matter ? $0.seat : nil }
-    case .hello, .callStart, .callInvite: seat = nil
+    case .publish: self.place = place
+    case .join, .callAccept: self.place = place.flatMap { Matter(roomName: $0.room) == matter ? $0 : nil }
+    case .hello, .callStart, .callInvite: self.place = nil
     }
   }
 

@@ -36,6 +36,7 @@ extension OperatorAction {
     case .setLocked(let isLocked, let room): .change(isLocked ? "room.lock" : "room.unlock", ["room": room])
     case .setMedia(let media, let room): .change("room.media", ["room": room, "media": media.rawValue])
     case .remove(let user, let room): .change("room.remove", ["room": room, "user": user])
+    case .move(let user, let room, let to): .change("room.move", ["room": room, "user": user, "to": to])
     case .bans(let room, let page): .look("bans", ["room": room, "page": "\(page)"])
     case .liftBan(let user, let room): .change("ban.lift", ["room": room, "user": user])
     case .banAddress(let address, let room, let until):

@@ -78,7 +78,8 @@ public struct ConferenceCore: Sendable {
     case .connectionClosed(let connection, let clean): sessions.apply(.closed(connection, clean: clean), &step)
     case .connectionOverdue(let connection, let isOverdue): sessions.apply(.overdue(connection, isOverdue), &step)
     case .silence(let asker, let silence): sessions.apply(.silence(asker, silence), &step)
-    case .publishPrepared, .answerProcessed, .offerAnswered, .streamAnswered, .swapProcessed, .serverOffer, .media,
+    case .publishPrepared, .answerProcessed, .offerAnswered, .streamAnswered, .swapProcessed, .serverOffer, .mayMove,
+      .media,
       .excess, .subscription, .trackLayers, .mediaLoad, .activeSpeakers, .quality:
       rooms.apply(.media(command), &step)
     case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &step)

@@ -190,7 +190,7 @@ extension ConferenceCore {
     asking.release(who)
     switch next.past {
     case .heard(let silence): perform(next.action, silence, &step)
-    case .allowed(let asked): commit(asked, on: who.seat(self), &step)
+    case .allowed(let asked): commit(asked, &step)
     case .behind(let aim): goOn(next.action, aim, on: who.seat(self), before: before, &step)
     }
   }
@@ -208,11 +208,13 @@ extension ConferenceCore {
     if case .seat = aim { chargeSession(action, key, &step) } else { askOrPerform(action, &step) }
   }
 
-  /// One that the application has allowed. On another seat it is not what was asked; and what has become another question is asked anew.
-  private mutating func commit(_ asked: AskedAction, on seat: SeatID?, _ step: inout Step) {
+  /// One that the application has allowed. On another seat, or in another room, it is not what was asked; and what has become another question is asked anew.
+  private mutating func commit(_ asked: AskedAction, _ step: inout Step) {
     let action = asked.action
     guard case .session(let key) = action.who else { return perform(action, nil, &step) }
-    if let wanted = asked.seat, wanted != seat { return asked.refuse(key, action.wish.withoutSeat, &step) }
+    if let wanted = asked.place, wanted != sessions.place(of: key.session) {
+      return asked.refuse(key, action.wish.withoutSeat, &step)
+    }
     guard let question = Question(about: action, self, at: step.now), !asked.covers(question) else {
       return perform(action, nil, &step)
     }

@@ -45,7 +45,7 @@ extension Command {
       .swapProcessed(let key, _), .streamAnswered(let key, _, _, _),
       .silence(.request(let key), _):
       core.sessions.subject(of: key.session)
-    case .serverOffer(let seat, _), .media(let seat, _, _), .excess(let seat, _, _, _):
+    case .serverOffer(let seat, _), .mayMove(let seat, _, _), .media(let seat, _, _), .excess(let seat, _, _, _):
       core.rooms.subject(of: seat)
     case .subscription(let id, _): core.rooms.subject(of: id)
     case .trackLayers(let id, _): core.rooms.subject(of: id)

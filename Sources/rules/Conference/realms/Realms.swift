@@ -208,7 +208,7 @@ public struct Realms: Sendable {
       .swapProcessed(let key, _), .streamAnswered(let key, _, _, _), .silence(.request(let key), _):
       return route(number: key.session.rawValue)
     case .goOn(.session(let session)): return route(number: session.rawValue)
-    case .serverOffer(let seat, _), .media(let seat, _, _), .excess(let seat, _, _, _):
+    case .serverOffer(let seat, _), .mayMove(let seat, _, _), .media(let seat, _, _), .excess(let seat, _, _, _):
       return route(number: seat.rawValue)
     case .subscription(let id, _): return route(number: id.rawValue)
     case .trackLayers(let id, _): return route(number: id.rawValue)

@@ -40,7 +40,7 @@ extension Rooms {
   }
 
   /// What a join comes to.
-  private enum Entry {
+  enum Entry {
     /// They are there already, on this seat.
     case rejoin(Seat)
     /// Their user is there, on another of their devices.
@@ -51,9 +51,11 @@ extension Rooms {
     case free(RoomKey?, RoomRules)
   }
 
-  /// Finds out what a join comes to. Nothing changes by it.
+  /// Finds out what a join comes to. Nothing changes by it. `isMove`: who comes brings their media along (`MediaLoad.admitsMove`).
   /// - Throws: what the join is refused with.
-  private func entry(_ params: RoomJoinParams, _ member: MemberFacts, _ now: Now) throws(ErrorObject) -> Entry {
+  func entry(
+    _ params: RoomJoinParams, _ member: MemberFacts, isMove: Bool = false, _ now: Now
+  ) throws(ErrorObject) -> Entry {
     try member.checkJoin(params.room)
     guard let roomRules = rules.rules(forRoom: params.room, ofStream: member.identity.opensStreamRooms) else {
       throw ErrorObject(.roomNotFound)
@@ -69,12 +71,14 @@ extension Rooms {
     } else {
       try Doors.checkRestored(restored.doors[params.room], member)
     }
-    try admit(params, member, to: existing, roomRules)
+    try admit(params, member, to: existing, isMove: isMove, roomRules)
     return .free(existing, roomRules)
   }
 
   private func reply(_ seat: SeatID, _ step: inout Step) throws(ErrorObject) -> RoomSnapshot {
-    guard let snapshot = snapshot(seat, at: step.now.wallMilliseconds) else { throw ErrorObject(.internalError) }
+    guard let snapshot = RoomSnapshot(of: seat, in: self, at: step.now.wallMilliseconds) else {
+      throw ErrorObject(.internalError)
+    }
     return snapshot
   }
 
@@ -97,7 +101,8 @@ extension Rooms {
 
   /// Takes the seat that somebody was admitted to, and answers.
   mutating func takeSeat(_ taking: SeatTaking, _ step: inout Step) {
-    guard let seat = sit(taking, &step), let snapshot = snapshot(seat, at: step.now.wallMilliseconds) else {
+    guard let seat = sit(taking, &step), let snapshot = RoomSnapshot(of: seat, in: self, at: step.now.wallMilliseconds)
+    else {
       return step.answer(taking.key, .failure(ErrorObject(.internalError)))
     }
     step.answer(taking.key, .success(.room(snapshot)))
@@ -118,7 +123,7 @@ extension Rooms {
 
   /// Whether there is a seat and the name is free.
   private func admit(
-    _ params: RoomJoinParams, _ session: MemberFacts, to key: RoomKey?, _ roomRules: RoomRules
+    _ params: RoomJoinParams, _ session: MemberFacts, to key: RoomKey?, isMove: Bool, _ roomRules: RoomRules
   ) throws(ErrorObject) {
     let room = key.flatMap { table[$0] }
     let places = room?.rules ?? roomRules
@@ -130,7 +135,9 @@ extension Rooms {
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
     if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
-    guard load.admits(to: key, in: table) else { throw .mediaFull }
+    guard load.admits(to: key, in: table) || isMove && load.admitsMove(of: session, to: key, in: table) else {
+      throw .mediaFull
+    }
     try RoomQuotas.checkSeat(session, in: key, self)
     guard room == nil else { return }
     try Shares.checkRoom(session, self)
@@ -229,6 +236,13 @@ extension Seat {
 }
 
 extension MediaLoad {
+  /// Whether somebody who is moved brings what their worker carries already: to a room that nobody is in, which begins there, or from a room that
+  /// is full itself.
+  fileprivate func admitsMove(of member: MemberFacts, to key: RoomKey?, in table: RoomTable) -> Bool {
+    let isEmpty = key.flatMap { table[$0]?.members.isEmpty } ?? true
+    return isEmpty || table.currentSeat(of: member.session).map { !admits(to: $0.room) } ?? false
+  }
+
   /// Whether somebody may sit down in a room, in which perhaps nobody is; nil stands for one that is yet to be made.
   func admits(to key: RoomKey?, in table: RoomTable) -> Bool {
     admits(to: key.flatMap { table[$0]?.members.isEmpty == false ? $0 : nil })

@@ -62,7 +62,7 @@ extension Seating {
 
   /// A named room starts anew under another key, with its chat, and so does that of a call that still runs, as it does
   /// after a restart while nobody is back; any other vanishes.
-  private mutating func emptied(_ key: RoomKey, _ step: inout Step) {
+  mutating func emptied(_ key: RoomKey, _ step: inout Step) {
     publishRoom(.roomClosed, key, &step)
     guard let room = table.remove(key) else { return }
     media.setLoudest(nil, in: key)

@@ -56,12 +56,15 @@ struct Places {
     hasRole = Access.role(of: seat, rooms.table) != nil
   }
 
-  /// - Throws: 1005 where there is none.
-  func check() throws(ErrorObject) {
-    let isFree =
-      hasRole
+  /// Whether there is one.
+  var isFree: Bool {
+    hasRole
       ? publishing.count - withoutRole.count + kept.count(where: \.hasRole) < limit
       : publishing.count + kept.count + awaited < limit
+  }
+
+  /// - Throws: 1005 where there is none.
+  func check() throws(ErrorObject) {
     guard !isFree else { return }
     throw ErrorObject(.forbidden, "This room takes no further publisher.") {
       $0.reason = "publishers"

@@ -66,7 +66,7 @@ struct Seat: Sendable {
   let id: SeatID
   /// The place, which outlives the seat when another device takes over.
   let participant: ParticipantID
-  let room: RoomKey
+  fileprivate(set) var room: RoomKey
   /// Whose it is, as their session has said last.
   fileprivate(set) var member: MemberFacts
   /// What others see.
@@ -162,15 +162,6 @@ struct RoomTable: Sendable {
 
   /// All rooms that are not calls', by name.
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
-
-  /// A page of those that somebody may join.
-  func list(_ params: RoomListParams, for session: MemberFacts?) -> RoomListResult {
-    guard let session, session.identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
-    let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
-    let page = names.page(
-      after: params.after, limit: limit, where: session.mayBeInAll ? nil : { session.mayBeIn($0) })
-    return RoomListResult(rooms: page.names.compactMap { keys[$0].flatMap { all[$0]?.info } }, next: page.next)
-  }
 
   /// What one who is not in a room may know of it.
   /// - Throws: 1005 for a call's room, 2001 where there is none of this name.
@@ -269,9 +260,23 @@ struct RoomTable: Sendable {
     return !room.isNamed && room.members.count == 1
   }
 
+  /// Takes a seat out of its room and puts it into another one, as the last there.
+  mutating func move(_ id: SeatID, to room: RoomKey) {
+    guard var seat = seats[id] else { return }
+    let weak = all[seat.room]?.weak[seat.participant]
+    freePlace(of: seat)
+    all[seat.room]?.speaking.remove(id)
+    hold(seat, -1)
+    (seat.room, seat.handRaisedAt) = (room, nil)
+    seat.isPlayer = seat.member.isPlayer(in: room, self)
+    insert(seat)
+    all[room]?.weak[seat.participant] = weak
+  }
+
   /// Takes the place of a seat out of its room.
   mutating func freePlace(of seat: Seat) {
     all[seat.room]?.members.removeAll { $0 == seat.id }
+    all[seat.room]?.weak[seat.participant] = nil
     if seat.isPlayer { all[seat.room]?.players -= 1 }
   }
 
@@ -334,5 +339,19 @@ struct RoomTable: Sendable {
     let hasChanged = all[key]?.speaking.poll(at: now) ?? false
     if let next = all[key]?.speaking.nextDeadline { turns.set(key, at: next) } else { turns.cancel(key) }
     return hasChanged
+  }
+}
+
+extension RoomListResult {
+  /// A page of those that somebody may join.
+  init(_ params: RoomListParams, for session: MemberFacts?, in table: RoomTable) {
+    guard let session, session.identity.rights.contains(.join) else {
+      self.init(rooms: [])
+      return
+    }
+    let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
+    let page = table.names.page(
+      after: params.after, limit: limit, where: session.mayBeInAll ? nil : { session.mayBeIn($0) })
+    self.init(rooms: page.names.compactMap { table.keys[$0].flatMap { table.all[$0]?.info } }, next: page.next)
   }
 }

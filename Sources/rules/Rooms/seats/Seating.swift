@@ -21,28 +21,12 @@ struct Seating: Sendable {
     media = TrackTable(rules)
   }
 
-  // MARK: - Looking
-
-  /// How others see a seat.
-  func participant(_ seat: Seat) -> Participant {
-    Participant(
-      participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
-      state: table.isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
-      tracks: media.tracks(of: seat.id).map(\.wire), role: Access.role(of: seat, table), handRaisedAt: seat.handRaisedAt
-    )
-  }
-
-  /// The params of an event about a participant.
-  func event(_ seat: Seat) -> ParticipantEvent {
-    ParticipantEvent(room: table.name(of: seat.room), participant: participant(seat))
-  }
-
   // MARK: - Telling
 
   /// Tells the others how somebody is seen now, and themselves too where `toAll`.
   func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
     guard let seat = table.seats[id] else { return }
-    step.tell(.participantUpdated(event(seat)), in: seat.room, of: table, except: toAll ? nil : id)
+    step.tell(.participantUpdated(ParticipantEvent(seat, in: self)), in: seat.room, of: table, except: toAll ? nil : id)
   }
 
   /// Tells webhook subscribers of a room that is no call's.
@@ -70,7 +54,7 @@ struct Seating: Sendable {
     open(seat, views: params.views, &step)
     step.count(.joined)
     step.log("join", table.fields(seat))
-    step.tell(.participantJoined(event(seat)), in: room, of: table, except: seat.id)
+    step.tell(.participantJoined(ParticipantEvent(seat, in: self)), in: room, of: table, except: seat.id)
     publishRoom(.roomJoined, room, user: seat.user, &step)
     return seat.id
   }
@@ -136,6 +120,23 @@ struct Seating: Sendable {
   }
 }
 
+extension Participant {
+  /// How others see a seat.
+  init(_ seat: Seat, in rooms: Seating) {
+    self.init(
+      participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
+      state: rooms.table.isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
+      tracks: rooms.media.tracks(of: seat.id).map(\.wire), role: Access.role(of: seat, rooms.table),
+      handRaisedAt: seat.handRaisedAt)
+  }
+}
+
+extension ParticipantEvent {
+  init(_ seat: Seat, in rooms: Seating) {
+    self.init(room: rooms.table.name(of: seat.room), participant: Participant(seat, in: rooms))
+  }
+}
+
 extension RoomTable {
   /// What the log says of one who has a seat now.
   fileprivate func fields(_ seat: Seat) -> KeyValuePairs<String, String> {
@@ -155,7 +156,7 @@ extension ConferenceRules {
 
 extension SendingRights {
   /// What a seat may come to send.
-  fileprivate init(of seat: Seat, _ media: MediaClass, _ table: RoomTable) {
+  init(of seat: Seat, _ media: MediaClass, _ table: RoomTable) {
     self.init()
     guard let room = table[seat.room] else { return }
     publishers = room.rules.publishers ?? Self.senders(media)

@@ -140,7 +140,7 @@ struct Publishing: Sendable {
     of lines: [String], _ tracks: [PublishedTrack], _ rooms: Seating, _ step: inout Step
   ) {
     for track in tracks where lines.contains(track.mid) {
-      for subscription in rooms.media.subscribers(of: track.id, among: rooms.table[track.room]?.members ?? [])
+      for subscription in track.id.subscribers(rooms.media, among: rooms.table[track.room]?.members ?? [])
         .compactMap({ rooms.media.subscriptions[$0] })
       {
         step.add(.offerCodecs(subscription))
@@ -257,15 +257,22 @@ struct Publishing: Sendable {
   /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
   static func end(_ id: TrackID, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
     guard let track = media.tracks[id] else { return }
+    take(track, to: nil, &media, table, &step)
+    step.add(.closeTrack(id))
+  }
+
+  /// Takes a track out of its room, to another one or to none: those who received it hear that they do no longer, and views show something else.
+  static func take(
+    _ track: PublishedTrack, to room: RoomKey?, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step
+  ) {
     let members = table[track.room]?.members ?? []
-    for subscription in media.subscribers(of: id, among: members) {
+    for subscription in track.id.subscribers(media, among: members) {
       Subscribing.end(subscription, .trackEnded, &media, table, &step)
     }
-    let views = media.viewers(of: id, among: members)
-    media.remove(id)
-    Viewing.ended(id, on: views, &media, table, &step)
+    let views = track.id.viewers(media, among: members)
+    if let room { media.move(track.id, to: room) } else { media.remove(track.id) }
+    Viewing.ended(track.id, on: views, &media, table, &step)
     LastN.update(in: track.room, &media, table, &step)
-    step.add(.closeTrack(id))
   }
 
   /// Tells that a track is over, its publisher only where it was not their doing.

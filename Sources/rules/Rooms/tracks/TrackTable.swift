@@ -10,7 +10,7 @@ struct PublishedTrack: Sendable {
   let id: TrackID
   let seat: SeatID
   /// In which room.
-  let room: RoomKey
+  fileprivate(set) var room: RoomKey
   /// On which media connection of the seat it comes.
   let connection: MediaConnectionID
   /// Its media line.
@@ -74,6 +74,9 @@ struct TrackTable: Sendable {
     carried[track.seat]?.tracks.removeAll { $0 == id }
   }
 
+  /// A track that nobody receives goes on in another room.
+  mutating func move(_ id: TrackID, to room: RoomKey) { tracks[id]?.room = room }
+
   mutating func setMuted(_ isMuted: Bool, _ id: TrackID) { tracks[id]?.wire.muted = isMuted }
 
   /// The tracks of a seat, oldest first.
@@ -114,16 +117,6 @@ struct TrackTable: Sendable {
       carried[subscription.seat]?.subscriptions[track] = nil
     }
     return subscription
-  }
-
-  /// Who receives a track: those of these seats that have subscribed to it.
-  func subscribers(of id: TrackID, among seats: [SeatID]) -> [SubscriptionID] {
-    seats.compactMap { carried[$0]?.subscriptions[id] }.sorted()
-  }
-
-  /// The views of these seats that show a track.
-  func viewers(of id: TrackID, among seats: [SeatID]) -> [SubscriptionID] {
-    seats.flatMap { carried[$0]?.views ?? [] }.filter { subscriptions[$0]?.track == id }
   }
 
   /// The view as it is now; nil where it is gone. Its client has yet to be told.
@@ -198,5 +191,17 @@ struct TrackTable: Sendable {
     for id in [first, second] { subscriptions[id]?.missing = nil }
     carried[a.seat]?.subscriptions[right] = first
     carried[b.seat]?.subscriptions[left] = second
+  }
+}
+
+extension TrackID {
+  /// Who receives it: those of these seats that have subscribed to it.
+  func subscribers(_ media: TrackTable, among seats: [SeatID]) -> [SubscriptionID] {
+    seats.compactMap { media.carried[$0]?.subscriptions[self] }.sorted()
+  }
+
+  /// The views of these seats that show it.
+  func viewers(_ media: TrackTable, among seats: [SeatID]) -> [SubscriptionID] {
+    seats.flatMap { media.carried[$0]?.views ?? [] }.filter { media.subscriptions[$0]?.track == self }
   }
 }

@@ -19,7 +19,7 @@ enum LastN {
       .union(new.dropFirst(count))
     for seat in changed.sorted() {
       for track in media.tracks(of: seat) where track.wire.isCamera {
-        for subscription in media.subscribers(of: track.id, among: table[key]?.members ?? []) {
+        for subscription in track.id.subscribers(media, among: table[key]?.members ?? []) {
           judge(subscription, &media, table, &step)
         }
       }
@@ -65,7 +65,9 @@ enum LastN {
     var found: [SeatID] = []
     for seat in [room.speaking.seats, media.loudest[key] ?? [], room.members].joined() where !found.contains(seat) {
       if found.count == count { break }
-      guard media.tracks(of: seat).contains(where: { $0.wire.isCamera }) else { continue }
+      guard table.seats[seat]?.room == key, media.tracks(of: seat).contains(where: { $0.wire.isCamera }) else {
+        continue
+      }
       found.append(seat)
     }
     return found

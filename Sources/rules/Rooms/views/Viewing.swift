@@ -224,7 +224,7 @@ enum Viewing {
 
   /// The same of all views that show a track.
   static func muted(_ track: PublishedTrack, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
-    for view in media.viewers(of: track.id, among: table[track.room]?.members ?? []) {
+    for view in track.id.viewers(media, among: table[track.room]?.members ?? []) {
       tellWithoutPicture(view, &media, table, &step)
     }
   }

@@ -19,6 +19,7 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case activeSpeakers = "room.activeSpeakers"
   case roomQuality = "room.quality"
   case roomClosed = "room.closed"
+  case roomSwitched = "room.switched"
   case roomModerated = "room.moderated"
   case roomKnock = "room.knock"
   case chatMessage = "chat.message"
@@ -74,6 +75,7 @@ extension Event {
     case .activeSpeakers: .activeSpeakers
     case .roomQuality: .roomQuality
     case .roomClosed: .roomClosed
+    case .roomSwitched: .roomSwitched
     case .roomModerated: .roomModerated
     case .roomKnock: .roomKnock
     case .chatMessage: .chatMessage
@@ -129,6 +131,7 @@ extension Event {
     case .activeSpeakers: self = .activeSpeakers(try ActiveSpeakers(from: decoder))
     case .roomQuality: self = .roomQuality(try RoomQuality(from: decoder))
     case .roomClosed: self = .roomClosed(try RoomClosed(from: decoder))
+    case .roomSwitched: self = .roomSwitched(try RoomSwitched(from: decoder))
     case .roomModerated: self = .roomModerated(try RoomModerated(from: decoder))
     case .roomKnock: self = .roomKnock(try RoomKnock(from: decoder))
     case .chatMessage: self = .chatMessage(try Message(from: decoder))
@@ -180,6 +183,7 @@ extension Event {
     case .activeSpeakers(let params): try params.writeFields(to: &json)
     case .roomQuality(let params): try params.writeFields(to: &json)
     case .roomClosed(let params): try params.writeFields(to: &json)
+    case .roomSwitched(let params): try params.writeFields(to: &json)
     case .roomModerated(let params): try params.writeFields(to: &json)
     case .roomKnock(let params): try params.writeFields(to: &json)
     case .chatMessage(let params): try params.writeFields(to: &json)

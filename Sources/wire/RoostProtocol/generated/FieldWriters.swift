@@ -876,6 +876,15 @@ extension ActiveSpeakers: JSONWritable {
   }
 }
 
+extension RoomSwitched: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("from", from)
+    try json.field("snapshot", snapshot)
+    json.field("reconnect", reconnect)
+  }
+}
+
 extension RoomClosed: JSONWritable {
   /// The fields, in the order of the protocol.
   public func writeFields(to json: inout JSONWriter) throws {

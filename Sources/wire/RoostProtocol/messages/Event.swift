@@ -19,6 +19,7 @@ public indirect enum Event: Hashable, Sendable {
   case activeSpeakers(ActiveSpeakers)  // room.activeSpeakers
   case roomQuality(RoomQuality)  // room.quality
   case roomClosed(RoomClosed)  // room.closed
+  case roomSwitched(RoomSwitched)  // room.switched
   case roomModerated(RoomModerated)  // room.moderated
   case roomKnock(RoomKnock)  // room.knock
   case chatMessage(Message)  // chat.message

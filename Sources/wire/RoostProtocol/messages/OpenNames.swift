@@ -50,6 +50,8 @@ public struct LeaveReason: OpenName {
   public static let replaced = Self(rawValue: "replaced")
   /// Somebody with the right to do so removed him.
   public static let removed = Self(rawValue: "removed")
+  /// An operator moved them to another room.
+  public static let moved = Self(rawValue: "moved")
 }
 
 /// Why one is no longer in a room that one has not left.

@@ -173,6 +173,26 @@ public struct ActiveSpeakers: Codable, Hashable, Sendable {
   }
 }
 
+/// Params of `room.switched`: one was moved to another room, as whom one was in the room before.
+///
+/// What one publishes goes on, as far as the other room takes it: one's own tracks in the snapshot are what is left. One's subscriptions are over,
+/// without an event for each; views go on and show nothing at first.
+public struct RoomSwitched: Codable, Hashable, Sendable {
+  /// Name of the room that one was in.
+  public var from: String
+  /// The room that one is in now, with one's own tracks.
+  public var snapshot: RoomSnapshot
+  /// Whether one has to make both peer connections anew, and publish again: the other room's media are handled elsewhere. Absent: both go on.
+  public var reconnect: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(from: String, snapshot: RoomSnapshot, reconnect: Bool? = nil) {
+    self.from = from
+    self.snapshot = snapshot
+    self.reconnect = reconnect
+  }
+}
+
 /// Params of `room.closed`: one is no longer in the room.
 public struct RoomClosed: Codable, Hashable, Sendable {
   /// Name of the room.
