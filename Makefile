@@ -10,6 +10,8 @@ TURNS ?= 1
 QUIET ?= 1
 # make crash: how often. make test does it a hundred times, and make sanitize, whose programs are slow, ten times.
 CRASHES ?= 1000
+# make events: how many. make test sends 20,000.
+EVENTS ?= 1000000
 # make bare: the folder of the chroot, and what to do in it.
 FOLDER ?= /var/tmp/roost-bare
 COMMAND ?= make test
@@ -26,7 +28,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -173,6 +175,10 @@ format: ## format the sources
 crash: ## kill -9 the server CRASHES=1000 times and look whether anything acknowledged is missing
 	@scripts/dependencies build
 	ROOST_CRASHES=$(CRASHES) scripts/swift-test 'CrashTests'
+
+events: ## send EVENTS=1000000 webhook events to a receiver that fails at random, over ten restarts by kill -9, and look that each comes once and in order
+	@scripts/dependencies build
+	ROOST_EVENTS=$(EVENTS) scripts/swift-test 'EventsTests'
 
 sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
 	@scripts/dependencies build test

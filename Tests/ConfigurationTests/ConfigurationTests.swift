@@ -147,12 +147,39 @@ func complaints(_ bytes: [UInt8]) -> [String] {
   }
 }
 
+@Suite struct WebhookConfigurationTests {
+  @Test func anEndpointHasUpToThreeSecrets() throws {
+    #expect(ServerConfiguration.Webhooks.Endpoint.mostSecrets == 3)
+    let secrets = (1...4).map { "a long secret of the test \($0)" }
+    func text(_ count: Int) -> String {
+      "webhooks: {events: {url: \"https://a.b/\", secret: [\(secrets.prefix(count).joined(separator: ", "))]}}"
+    }
+    for count in 1...3 {
+      let configuration = try ServerConfiguration.parse(Array(text(count).utf8), file: "f")
+      #expect(configuration.webhooks.events?.secrets == Array(secrets.prefix(count)))
+    }
+    #expect(complaints(text(4)).contains { $0.contains("a list of 1 to 3") && !$0.contains("secret of the test") })
+    #expect(complaints(text(0)).contains { $0.contains("a list of 1 to 3") })
+    let twice = "webhooks: {events: {url: \"https://a.b/\", secret: [\(secrets[0]), \(secrets[0])]}}"
+    #expect(complaints(twice).contains { $0.contains("secret[2]") && !$0.contains("secret of the test") })
+  }
+
+  @Test func eventsAreKeptForATimeAndInASize() throws {
+    let text = "webhooks: {keep: {time: 30d, size: 64MiB}}"
+    let keep = try ServerConfiguration.parse(Array(text.utf8), file: "f").webhooks.keep
+    #expect(keep.time == .seconds(30 * 86_400) && keep.size == 64 << 20)
+    #expect(ServerConfiguration().webhooks.keep.time == .seconds(7 * 86_400))
+    #expect(!complaints("webhooks: {keep: {size: 1KiB}}").isEmpty && !complaints("webhooks: {keep: 7d}").isEmpty)
+  }
+}
+
 @Suite struct ComplaintTests {
   /// What is to be kept secret is in no log, even where it is too short to be one.
   @Test(arguments: [
     "admin: {token: hunter2}", "admin: {token: \"hunter2\"}",
     "webhooks: {events: {url: \"https://a.b\", secret: hunter2}}",
     "webhooks: {push: {url: \"https://a.b\", secret: hunter2}}",
+    "webhooks: {push: {url: \"https://a.b\", secret: [hunter2 hunter2 hunter2, hunter2]}}",
     "ice_servers: [{urls: [\"turn:a.b\"], username: u, credential: \"hunter2\\u0007\"}]",
   ])
   func secretsAreNotShown(text: String) {

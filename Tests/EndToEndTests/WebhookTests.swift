@@ -25,7 +25,7 @@ extension TinyRequest {
   fileprivate var isSigned: Bool {
     let text = headers["roost-signature"] ?? ""
     guard let seconds = Int64(text.dropFirst(2).prefix { $0 != "," }) else { return false }
-    return text == signature(of: body, secret: Array(secret.utf8), seconds: seconds)
+    return text == signature(of: body, secrets: [Array(secret.utf8)], seconds: seconds)
   }
 }
 
@@ -105,6 +105,42 @@ extension EndToEnd {
       #expect(joins == (0..<3).flatMap { _ in ["room.joined", "room.left"] })
       let ids = receiver.all.compactMap { $0.headers["roost-delivery"] }
       #expect(Set(ids).count == ids.count)
+    }
+
+    /// 410 drops one event and the next says so; a redirect is tried again and not followed; numbers have no gaps.
+    @Test func goneDropsOneEventAndTheNextSaysSo() async throws {
+      let folder = try TemporaryFolder()
+      let seen = Locked<[String: Int]>([:])
+      let receiver = try Receiver { request in
+        let tries = seen.withLock { seen in
+          seen[request["id"] ?? "", default: 0] += 1
+          return seen[request["id"] ?? "", default: 0]
+        }
+        let isSecond = request.json["number"] as? Int == 2
+        if isSecond { return "410 Gone" }
+        return tries == 1 ? "302 Found\r\nlocation: /elsewhere" : "200 OK"
+      }
+      defer { receiver.stop() }
+      func change(_ configuration: inout ServerConfiguration) {
+        configuration.storage.path = folder.path("roost.db")
+        configuration.webhooks.events = .init(url: receiver.url + "/events", secrets: ["another secret", secret])
+      }
+      try await TestServer.with(change) { server in
+        let anna = try await Client(server.url, "anna")
+        try await anna.session.join(room: "demo").leave()
+        try await anna.session.join(room: "demo").leave()
+        #expect(await eventually { receiver.all.contains { $0.json["number"] as? Int == 8 } })
+        #expect(await eventually { seen.withLock { $0.count == 8 && $0.values.reduce(0, +) == 15 } })
+      }
+      let all = receiver.all
+      #expect(all.allSatisfy { $0.path == "/events" && $0["id"] == $0.headers["roost-delivery"] })
+      let signed = signature(
+        of: all[0].body, secrets: [Array("another secret".utf8), Array(secret.utf8)],
+        seconds: Int64((all[0].headers["roost-signature"] ?? "").dropFirst(2).prefix { $0 != "," }) ?? 0)
+      #expect(all[0].headers["roost-signature"] == signed)
+      #expect(all.map { $0.json["number"] as? Int } == [1, 1, 2] + (3...8).flatMap { [$0, $0] })
+      let dropped = all.map { ($0.json["dropped"] as? [[String: Any]])?.compactMap { $0["number"] as? Int } ?? [] }
+      #expect(dropped.prefix(6) == [[], [], [], [2], [2], []] && dropped.dropFirst(6).allSatisfy(\.isEmpty))
     }
   }
 }

@@ -40,6 +40,7 @@ private final class Stage: Sendable {
       logger: logger, lines: SessionLines(logger),
       outputs: ConferenceOutputs(
         deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _, _ in }, outside: { _, _ in },
+        endNews: {},
         command: { _, commands in told.withLock { $0 += commands } }, housekeeping: {}))
   }
 

@@ -120,7 +120,7 @@ import Testing
     let big = String(repeating: "x", count: 8000)
     var failed = 0
     try folder.open { file in
-      file.limitPages(100)
+      file.limitGrowth(74)
       for batch in 0..<40 {
         let changes = (0..<5).map { index -> StoreChange in
           .message(StoredMessage(UInt64(batch * 5 + index + 1), text: big), forgetting: nil)

@@ -23,8 +23,10 @@ public final class ServerProcess {
   public private(set) var lines = LineCollector()
 
   /// One that is not started yet. `yaml`: more of the configuration, `media`: and of its section `media`. `limit`: the most
-  /// bytes that a file of the server may have.
-  public init(_ yaml: String = "", media more: [String] = [], fileLimit limit: Int? = nil) throws {
+  /// bytes that a file of the server may have. `records`: its record file, or `none`.
+  public init(
+    _ yaml: String = "", media more: [String] = [], fileLimit limit: Int? = nil, records: String = "roost.db"
+  ) throws {
     place = try TemporaryFolder()
     port = try freePort()
     let media = try freePort()
@@ -32,7 +34,7 @@ public final class ServerProcess {
     base = """
       listen: {port: \(port)}
       media: {\((["port: \(media)", "addresses: [127.0.0.1]"] + more).joined(separator: ", "))}
-      storage: {path: roost.db}
+      storage: {path: \(records)}
 
       """
     try configure(yaml)

@@ -1,4 +1,5 @@
-// A server that reads one request a connection and answers with a status line: the other side of the wire in tests.
+// A server that reads requests and answers with a status line, one request a connection unless it is told otherwise: the other side of the
+// wire in tests.
 
 import Basics
 import Foundation
@@ -21,14 +22,16 @@ public final class TinyServer: Sendable {
   private let listener: Int32
   private let isStopped = Locked(false)
 
-  /// `answer` gives the status and further header lines; nil never answers. Port 0 takes any.
-  public init(port wanted: UInt16 = 0, _ answer: @escaping @Sendable (TinyRequest) -> String?) throws {
+  /// `answer` gives the status and further header lines; nil never answers, and an empty one closes the connection. Port 0 takes any.
+  public init(
+    port wanted: UInt16 = 0, keepsAlive: Bool = false, _ answer: @escaping @Sendable (TinyRequest) -> String?
+  ) throws {
     (listener, port) = try Loopback.listen(port: wanted)
     Thread.detachNewThread { [listener, isStopped] in
       while true {
         let connection = accept(listener, nil, nil)
         guard connection >= 0, !isStopped.withLock({ $0 }) else { break }
-        Thread.detachNewThread { Self.serve(connection, answer) }
+        Thread.detachNewThread { Self.serve(connection, keepsAlive, answer) }
       }
     }
   }
@@ -40,19 +43,23 @@ public final class TinyServer: Sendable {
     close(listener)
   }
 
-  private static func serve(_ connection: Int32, _ answer: (TinyRequest) -> String?) {
+  private static func serve(_ connection: Int32, _ keepsAlive: Bool, _ answer: (TinyRequest) -> String?) {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
+    let end = keepsAlive ? "" : "connection: close\r\n"
     while true {
-      if let request = parse(bytes) {
+      if let (request, length) = parse(bytes) {
+        bytes.removeFirst(length)
         guard let status = answer(request) else {
           // Silent until the other side gives up.
           while read(connection, &chunk, chunk.count) > 0 {}
           break
         }
-        let text = "HTTP/1.1 \(status)\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-        _ = Array(text.utf8).withUnsafeBytes { write(connection, $0.baseAddress, $0.count) }
-        break
+        if status.isEmpty { break }
+        let text = "HTTP/1.1 \(status)\r\ncontent-length: 0\r\n\(end)\r\n"
+        _ = Array(text.utf8).withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if !keepsAlive { break }
+        continue
       }
       let count = read(connection, &chunk, chunk.count)
       guard count > 0 else { break }
@@ -61,18 +68,20 @@ public final class TinyServer: Sendable {
     close(connection)
   }
 
-  private static func parse(_ bytes: [UInt8]) -> TinyRequest? {
-    let text = String(decoding: bytes, as: UTF8.self)
-    guard let end = text.range(of: "\r\n\r\n") else { return nil }
-    let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+  /// The first request and its length; nil until it is whole.
+  private static func parse(_ bytes: [UInt8]) -> (TinyRequest, Int)? {
+    let end = bytes.indices.first { bytes[$0...].starts(with: [13, 10, 13, 10]) }
+    guard let end else { return nil }
+    let lines = String(decoding: bytes[..<end], as: UTF8.self).components(separatedBy: "\r\n")
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
       let parts = line.split(separator: ":", maxSplits: 1)
       if parts.count == 2 { headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces) }
     }
-    let body = Array(text[end.upperBound...].utf8)
-    guard body.count >= Int(headers["content-length"] ?? "0") ?? 0 else { return nil }
-    return TinyRequest(path: String(lines[0].split(separator: " ")[1]), headers: headers, body: body)
+    let body = bytes[(end + 4)...].prefix(Int(headers["content-length"] ?? "0") ?? 0)
+    guard body.count == Int(headers["content-length"] ?? "0") ?? 0 else { return nil }
+    let path = String(lines[0].split(separator: " ")[1])
+    return (TinyRequest(path: path, headers: headers, body: Array(body)), end + 4 + body.count)
   }
 }
 

@@ -143,7 +143,34 @@ private final class Bench {
     #expect(bench.queue.nextDeadline == .zero + .seconds(42))
   }
 
-  @Test(arguments: [301, 302, 400, 401, 404, 410]) func aRefusalIsFinal(status: Int) {
+  /// What a server says that is being moved or begun again passes; of events 410 alone is final.
+  @Test(arguments: [301, 302, 308, 404, 408, 500]) func someAnswersPass(status: Int) {
+    for answers in [DeliveryLimits.Answers.everyRefusal, .goneAlone] {
+      let bench = Bench { $0.ending = answers }
+      bench.add("a", seconds: 60)
+      bench.take()
+      bench.finish("a", .answered(status: status, retryAfter: nil))
+      #expect(bench.ends() == [:] && bench.queue.count == 1)
+      bench.advance(.seconds(61))
+      bench.take()
+      #expect(bench.queue.count == 0 && bench.ends().count == 1, "never longer than it is worth something")
+    }
+  }
+
+  @Test(arguments: [400, 401, 403, 413]) func anEventIsRefusedByGoneAlone(status: Int) {
+    let bench = Bench { $0.ending = .goneAlone }
+    bench.add("a")
+    bench.take()
+    bench.finish("a", .answered(status: status, retryAfter: nil))
+    #expect(bench.ends() == [:])
+    bench.advance(.seconds(1))
+    bench.take()
+    let gone = HTTPOutcome.answered(status: 410, retryAfter: nil)
+    bench.finish("a", gone)
+    #expect(bench.ends() == ["a": .refused(gone)])
+  }
+
+  @Test(arguments: [400, 401, 403, 410]) func aRefusalIsFinal(status: Int) {
     let bench = Bench()
     bench.add("a")
     bench.add("b")

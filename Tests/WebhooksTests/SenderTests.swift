@@ -129,7 +129,12 @@ import TinyHTTP
 
   /// `printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac secret`
   @Test func theSignatureIsThatOfOtherPeoplesTools() {
-    let text = signature(of: Array(#"{"a":1}"#.utf8), secret: Array("secret".utf8), seconds: 1_700_000_000)
-    #expect(text == "t=1700000000,v1=49f24e537407743fa4a0242bb63b94b9a47ee99cbbe071ccd8a22550ae411686")
+    let text = signature(of: Array(#"{"a":1}"#.utf8), secrets: [Array("secret".utf8)], seconds: 1_700_000_000)
+    let tag = "v1=49f24e537407743fa4a0242bb63b94b9a47ee99cbbe071ccd8a22550ae411686"
+    #expect(text == "t=1700000000," + tag)
+    // While secrets are changed each signs.
+    let both = signature(
+      of: Array(#"{"a":1}"#.utf8), secrets: [Array("new".utf8), Array("secret".utf8)], seconds: 1_700_000_000)
+    #expect(both.split(separator: ",").count == 3 && both.hasPrefix("t=1700000000,v1=") && both.hasSuffix("," + tag))
   }
 }

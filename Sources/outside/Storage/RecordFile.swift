@@ -25,6 +25,8 @@ public struct RecordFile: ~Copyable {
   private let path: String
   private let lock: FileLock
   private var database: Database?
+  /// The highest number that events of each realm have got.
+  private var numbered: [Realm: Int64] = [:]
   /// None while the file is not open.
   private var watch: FileWatch?
   private var notices: [StorageNotice]
@@ -48,18 +50,27 @@ public struct RecordFile: ~Copyable {
   }
 
   /// Makes the changes, in order: all of them, and on disk, or none. Without any it looks whether the file is still what it was.
+  /// Events get their numbers in the same transaction; `trim` says how many of them stay.
+  @discardableResult
   public mutating func apply(
-    _ changes: [RealmChange], outbox: [OutboxChange] = [], retention: Retention? = nil, wallMilliseconds: Int64
-  ) throws(StorageError) {
+    _ changes: [RealmChange], outbox: [OutboxChange] = [], events: [EventChange] = [], retention: Retention? = nil,
+    trim: EventTrim? = nil, wallMilliseconds: Int64
+  ) throws(StorageError) -> EventOutcome {
+    let write = Write(
+      changes: changes, outbox: outbox, events: events, retention: retention, trim: trim,
+      wallMilliseconds: wallMilliseconds)
     do throws(StorageError) {
-      try write(changes, outbox, retention)
+      return try self.write(write)
     } catch {
       if error.kind == .replaced { letGo() }
       guard error.kind == .damaged else { throw error }
       try setAside(because: error, wallMilliseconds)
-      try write(changes, outbox, retention)
+      return try self.write(write)
     }
   }
+
+  /// The connection, while the file is open.
+  var connection: Database? { database }
 
   /// What was there in a realm when the server ended last: the newest `limit(room)` messages of each room. Rows with names that are not let in stay
   /// in the file and are not read; a notice says how many there are.
@@ -109,27 +120,40 @@ public struct RecordFile: ~Copyable {
     return try StoredDelivery.waiting(limit, in: RealmRows(database: database, realm: realm))
   }
 
-  /// Lets the file grow to so many pages of 4 KiB and no further, as a full disk would. For tests.
-  func limitPages(_ count: Int) { try? database?.execute("PRAGMA max_page_count = \(count)") }
+  /// Lets the file grow by so many pages of 4 KiB and no further, as a full disk would. For tests.
+  func limitGrowth(_ pages: Int) {
+    guard let database, let size = try? database.number("PRAGMA page_count") else { return }
+    try? database.execute("PRAGMA max_page_count = \(Int(size) + pages)")
+  }
 
   // MARK: - Writing
 
-  private mutating func write(
-    _ changes: [RealmChange], _ outbox: [OutboxChange], _ retention: Retention?
-  ) throws(StorageError) {
+  /// One transaction.
+  private struct Write {
+    var changes: [RealmChange]
+    var outbox: [OutboxChange]
+    var events: [EventChange]
+    var retention: Retention?
+    var trim: EventTrim?
+    var wallMilliseconds: Int64
+  }
+
+  private mutating func write(_ write: Write) throws(StorageError) -> EventOutcome {
     if database == nil {
       database = try Self.open(path)
       watch = FileWatch(path: path)
     }
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
     try check()
+    var log = EventLog(database, given: numbered)
     try database.execute("BEGIN IMMEDIATE")
     do throws(StorageError) {
-      for change in changes {
+      for change in write.changes {
         try change.change.write(to: RealmRows(database: database, realm: change.realm))
       }
-      for change in outbox { try change.write(to: database) }
-      try retention?.apply(to: database)
+      for change in write.outbox { try change.write(to: database) }
+      try log.apply(write.events, write.trim, wallMilliseconds: write.wallMilliseconds)
+      try write.retention?.apply(to: database)
       try database.execute("COMMIT")
     } catch {
       // Some errors end the transaction themselves; then there is nothing to roll back.
@@ -139,6 +163,8 @@ public struct RecordFile: ~Copyable {
     // What is acknowledged must be in the file that the path names.
     if case .elsewhere(let words)? = watch?.look() { throw StorageError(.replaced, words) }
     watch?.note()
+    numbered.merge(log.last) { max($0, $1) }
+    return log.outcome
   }
 
   /// - Throws: `replaced` where the path names another file, `damaged` where somebody wrote over this one.

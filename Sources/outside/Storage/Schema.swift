@@ -69,7 +69,36 @@ enum Schema {
     ) WITHOUT ROWID;
     """,
     realms,
+    events,
   ]
+
+  /// Events that are numbered. `size` is that of the body in bytes. What waited in the outbox gets the first numbers.
+  private static let events = """
+    CREATE TABLE event_series (
+      realm TEXT PRIMARY KEY, last INTEGER NOT NULL, size INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE event (
+      realm TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, lane TEXT NOT NULL, at INTEGER NOT NULL,
+      size INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (realm, number)
+    );
+    CREATE TABLE waiting_event (
+      realm TEXT NOT NULL, number INTEGER NOT NULL, lane TEXT NOT NULL, PRIMARY KEY (realm, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX waiting_event_of_lane ON waiting_event (realm, lane, number);
+    CREATE TABLE lost_events (
+      realm TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (realm, first)
+    ) WITHOUT ROWID;
+    CREATE TABLE dropped_event (
+      realm TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (realm, number)
+    ) WITHOUT ROWID;
+    INSERT INTO event (realm, number, id, lane, at, size, body)
+      SELECT realm, place, id, lane, CASE WHEN json_valid(body) THEN coalesce(json_extract(body, '$.at'), expires_at) ELSE expires_at END,
+        length(CAST(body AS BLOB)), '{"id":"' || id || '","number":' || place || iif(body = '{}', '', ',') || substr(body, 2)
+      FROM (SELECT *, row_number() OVER (PARTITION BY realm ORDER BY number) AS place FROM outbox WHERE endpoint = 'events');
+    INSERT INTO waiting_event (realm, number, lane) SELECT realm, number, lane FROM event;
+    INSERT INTO event_series (realm, last, size) SELECT realm, max(number), sum(size) FROM event GROUP BY realm;
+    DELETE FROM outbox WHERE endpoint = 'events';
+    """
 
   /// Whose each row is. What was there is the realm's `default`. Names of calls and of messages for web servers are random: no two realms
   /// have one.

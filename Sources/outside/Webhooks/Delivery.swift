@@ -12,10 +12,14 @@ public struct Delivery: Hashable, Sendable {
     case cancel
     /// Stands for itself.
     case plain
+    /// Says which events will not come.
+    case lost
   }
 
   /// Names it for the receiver, who may get it more than once.
   public var id: String
+  /// Its place among the events of its endpoint; nil for what is not numbered.
+  public var number: Int64?
   /// Deliveries of one lane arrive in order.
   public var lane: String
   /// What it is in its lane.
@@ -26,8 +30,9 @@ public struct Delivery: Hashable, Sendable {
   public var expiresAt: Int64
 
   /// A message.
-  public init(id: String, lane: String, part: Part = .plain, body: [UInt8], expiresAt: Int64) {
-    (self.id, self.lane, self.part, self.body, self.expiresAt) = (id, lane, part, body, expiresAt)
+  public init(id: String, number: Int64? = nil, lane: String, part: Part = .plain, body: [UInt8], expiresAt: Int64) {
+    (self.id, self.number, self.lane) = (id, number, lane)
+    (self.part, self.body, self.expiresAt) = (part, body, expiresAt)
   }
 }
 
@@ -47,7 +52,9 @@ public enum HTTPOutcome: Hashable, Sendable {
   }
 
   /// Whether the server took it.
-  public var isSuccess: Bool { verdict == .delivered }
+  public var isSuccess: Bool {
+    if case .answered(200...299, _) = self { true } else { false }
+  }
 
   var mayHaveArrived: Bool {
     switch self {
@@ -58,12 +65,16 @@ public enum HTTPOutcome: Hashable, Sendable {
 
   enum Verdict { case delivered, again, never }
 
-  /// 2xx is success. What is likely to pass is tried again; a refusal (any other status, redirects included) is not.
-  var verdict: Verdict {
-    switch self {
-    case .answered(200...299, _): .delivered
-    case .answered(408, _), .answered(425, _), .answered(429, _), .answered(500...599, _), .failed: .again
-    case .answered: .never
+  /// 2xx is success. A redirect and 404 are what a server says that is being moved or begun again, and may pass like 5xx.
+  func verdict(_ answers: DeliveryLimits.Answers) -> Verdict {
+    switch (self, answers) {
+    case (.answered(200...299, _), _): .delivered
+    case (.answered(410, _), _): .never
+    case (.answered(300...399, _), _), (.answered(404, _), _), (.answered(408, _), _), (.answered(425, _), _),
+      (.answered(429, _), _), (.answered(500...599, _), _), (.failed, _):
+      .again
+    case (.answered, .everyRefusal): .never
+    case (.answered, .goneAlone): .again
     }
   }
 }

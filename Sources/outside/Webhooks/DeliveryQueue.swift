@@ -18,6 +18,17 @@ public struct DeliveryLimits: Hashable, Sendable {
   /// … up to this.
   public var longestRetry = TimeDelta.seconds(300)
 
+  /// Which answers end a message.
+  public enum Answers: Hashable, Sendable {
+    /// 410 and every other refusal that is not likely to pass.
+    case everyRefusal
+    /// 410 alone.
+    case goneAlone
+  }
+
+  /// Which answers end a message that was not taken.
+  public var ending = Answers.everyRefusal
+
   /// The defaults of docs/webhooks.md.
   public init() {}
 }
@@ -73,8 +84,8 @@ public struct DeliveryQueue: Sendable {
     if delivery.part == .cancel { stopRetrying(name, at: now) }
   }
 
-  /// Takes a message that an earlier process left, however many wait: it has been accepted. The rings of that process are
-  /// over; what takes them back is sent.
+  /// Takes a message that an earlier process left, or one that the record file has, however many wait: it has been accepted. The rings of that
+  /// process are over; what takes them back is sent.
   public mutating func restore(_ delivery: Delivery, at now: Now) {
     guard delivery.part != .ring else { return }
     if delivery.part == .cancel { owed.insert(delivery.id) }
@@ -115,7 +126,7 @@ public struct DeliveryQueue: Sendable {
     lane.isOnItsWay = false
     lane.last = outcome
     lane.due = now.instant
-    switch outcome.verdict {
+    switch outcome.verdict(limits.ending) {
     case .delivered: settle(&lane, .delivered)
     case .never: settle(&lane, .refused(outcome))
     case .again where first.part == .ring && lane.waiting.contains { $0.part == .cancel }:

@@ -40,7 +40,7 @@ extension ServerConfiguration {
   }
 
   private var otherSecrets: Set<[UInt8]> {
-    let texts = [admin.token] + webhookEndpoints.map { $0.endpoint.secret } + iceServers.map(\.credential)
+    let texts = [admin.token] + webhookEndpoints.flatMap(\.endpoint.secrets) + iceServers.map(\.credential)
     return Set(texts.compactMap { $0.map { Array($0.utf8) } })
   }
 

@@ -248,6 +248,10 @@ extension ServerConfiguration.Webhooks {
   mutating func read(_ keys: inout Section) {
     keys.section("push") { push = Endpoint(&$0) }
     keys.section("events") { events = Endpoint(&$0) }
+    keys.section("keep") {
+      $0.read("time", .duration(shortest...(hour * 24 * 365)), &keep.time)
+      $0.read("size", .bytes((1 << 20)...(1 << 40)), &keep.size)
+    }
     keys.read("timeout", .duration(.milliseconds(100)...TimeDelta.seconds(300)), &timeout)
     keys.read("give_up_after", .duration(shortest...(hour * 24 * 30)), &giveUpAfter)
     keys.read("waiting", .integer(1...1_000_000), &waiting)
@@ -259,12 +263,12 @@ extension ServerConfiguration.Webhooks.Endpoint {
   /// Nil without a URL.
   fileprivate init?(_ keys: inout Section) {
     let url = keys.value("url", .httpURL)
-    let secret = keys.value("secret", .secret(atLeast: 16))
+    let secrets = keys.value("secret", .secrets(atMost: Self.mostSecrets, atLeast: 16))
     if keys.mark(of: "url") != nil, keys.mark(of: "secret") == nil {
       keys.complain("url", "needs a secret beside it, so that the receiver can tell who sends")
     }
-    guard let url, let secret else { return nil }
-    self.init(url: url, secret: secret)
+    guard let url, let secrets else { return nil }
+    self.init(url: url, secrets: secrets)
   }
 }
 

@@ -326,14 +326,31 @@ extension ServerConfiguration {
     public struct Endpoint: Hashable, Sendable {
       /// `http:` or `https:`.
       public var url: String
-      /// What the requests are signed with.
-      public var secret: String
+      /// What the requests are signed with, by each: one, and more while they are being changed.
+      public var secrets: [String]
 
-      /// Where, and with which secret.
-      public init(url: String, secret: String) {
+      /// Secrets that an endpoint may have. More make each request longer.
+      public static let mostSecrets = 3
+
+      /// Where, and with which secrets.
+      public init(url: String, secrets: [String]) {
         self.url = url
-        self.secret = secret
+        self.secrets = secrets
       }
+
+      /// Where, and with which one secret.
+      public init(url: String, secret: String) { self.init(url: url, secrets: [secret]) }
+    }
+
+    /// How much is kept of events, delivered or not.
+    public struct Keep: Hashable, Sendable {
+      /// How long.
+      public var time = TimeDelta.seconds(7 * 86_400)
+      /// How many bytes.
+      public var size = 1 << 30
+
+      /// Seven days and 1 GiB.
+      public init() {}
     }
 
     /// Who wakes phones; nil: nobody.
@@ -342,9 +359,11 @@ extension ServerConfiguration {
     public var events: Endpoint?
     /// How long one request may take.
     public var timeout = TimeDelta.seconds(10)
-    /// How long a message is tried; a ring never longer than it rings.
+    /// How much is kept of events, where there is a record file.
+    public var keep = Keep()
+    /// How long a push is tried, and an event without a record file; a ring never longer than it rings.
     public var giveUpAfter = TimeDelta.seconds(86_400)
-    /// Messages that may wait for one endpoint.
+    /// Of such messages those that may wait for one endpoint.
     public var waiting = 10_000
     /// Requests to one endpoint at once.
     public var atOnce = 4

@@ -254,6 +254,29 @@ extension ValueKind {
   }
 }
 
+extension ValueKind where Value == [String] {
+  /// One secret, or a list of up to so many while they are being changed; what is wrong with one is said without it.
+  static func secrets(atMost maximum: Int, atLeast minimum: Int) -> Self {
+    let one = ValueKind<String>.secret(atLeast: minimum)
+    return Self { node, context in
+      guard case .sequence(let nodes) = node.content else { return one.read(node, context).map { [$0] } }
+      guard (1...maximum).contains(nodes.count) else {
+        context.complain(node, "expected a secret or a list of 1 to \(maximum) of them, found \(nodes.count)")
+        return nil
+      }
+      var secrets: [String] = []
+      for (index, node) in nodes.enumerated() {
+        guard let secret = one.read(node, context.element(index + 1)) else { return nil }
+        if secrets.contains(where: { $0.isExactly(secret) }) {
+          context.element(index + 1).complain(node, "the same stands before it")
+        }
+        secrets.append(secret)
+      }
+      return secrets
+    }
+  }
+}
+
 // MARK: - Text to quantities
 
 private func wholeNumber(_ text: String) -> Int? {

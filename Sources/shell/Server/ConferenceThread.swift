@@ -59,6 +59,8 @@ struct ConferenceOutputs: Sendable {
   var store: @Sendable (StoreEffect, _ realm: Realm) -> Void
   /// News for web servers, in order.
   var outside: @Sendable (OutsideEffect, _ realm: Realm) -> Void
+  /// A step that had such news is over: all its changes have been given.
+  var endNews: @Sendable () -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
   /// Whether a token of this `jti` is taken back in a realm.
@@ -105,6 +107,8 @@ struct ConferenceLoop: ~Copyable {
   private var isStopping = false
   private var now: Now
   private var nextHousekeeping: Instant
+  /// Whether the step has news for web servers.
+  private var hasNews = false
   /// What was last said of each worker.
   private var admission: [WorkerAdmission.State]
 
@@ -192,6 +196,9 @@ struct ConferenceLoop: ~Copyable {
     for some in all {
       for effect in some.effects { carryOut(effect, of: some.realm) }
     }
+    guard hasNews else { return }
+    hasNews = false
+    outputs.endNews()
   }
 
   private mutating func carryOut(_ effect: Effect, of realm: Realm) {
@@ -199,7 +206,9 @@ struct ConferenceLoop: ~Copyable {
     case .client(let effect): outputs.deliver(effect)
     case .media(let effect): carryOut(effect)
     case .store(let effect): outputs.store(effect, realm)
-    case .outside(let effect): outputs.outside(effect, realm)
+    case .outside(let effect):
+      outputs.outside(effect, realm)
+      hasNews = true
     case .operation(.log(let entry)): log(entry, of: realm)
     case .operation(.count(let counter)): counts[realm, default: [:]][counter, default: 0] += 1
     case .operation(.setRevoked(let id, let isRevoked)): outputs.setRevoked(id, realm, isRevoked)

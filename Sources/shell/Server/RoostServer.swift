@@ -99,6 +99,7 @@ public final class RoostServer: Sendable {
         deliver: { doors.deliver($0) },
         store: { outside.carryOut($0, of: $1) },
         outside: { outside.carryOut($0, of: $1) },
+        endNews: { outside.endStep() },
         command: { worker, commands in workers[worker].post(commands) },
         setRevoked: { revoked.set($0, in: $1, $2) },
         housekeeping: { doors.closeIdle() }))

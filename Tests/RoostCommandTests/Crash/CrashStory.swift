@@ -200,7 +200,10 @@ final class CrashStory {
       try FileManager.default.copyItem(atPath: server.file.path + suffix, toPath: copy.path + "/roost.db" + suffix)
     }
     var file = try RecordFile(path: copy.path + "/roost.db", wallMilliseconds: 0)
-    return try file.deliveries(limit: 100_000)
+    let events = try file.waitingEvents(after: 0, limit: 100_000, of: .default).map {
+      StoredDelivery(id: $0.id, endpoint: "events", lane: $0.lane, part: "plain", body: $0.body, expiresAt: .max)
+    }
+    return try file.deliveries(limit: 100_000) + events
   }
 
   private func checkHooks(_ certain: Ledger.Certain, _ aftermath: Aftermath, from start: Int, _ what: String) async {

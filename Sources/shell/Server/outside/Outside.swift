@@ -21,6 +21,12 @@ struct Outside: Sendable {
   private let storage: StorageThread?
   private let told: [Realm: Told]
   private let inbox: ConferenceInbox
+  /// Events of a step whose changes have yet to come.
+  private let untold = Locked<[WebhookMessage]>([])
+
+  private init(storage: StorageThread?, told: [Realm: Told], inbox: ConferenceInbox) {
+    (self.storage, self.told, self.inbox) = (storage, told, inbox)
+  }
 
   /// Starts what is configured, and lets the rules of each realm know what there is.
   static func start(
@@ -56,7 +62,11 @@ struct Outside: Sendable {
         left.rung[ExactText(WebhookMessage.lane(callId: call.call.callId, user: user))] = end
       }
     }
-    return WebhookThread(settings, of: realm, restored: left, log: log) { storage?.keep(.forget($0)) }
+    let thread = WebhookThread(
+      settings, of: realm, restored: left, log: log, settle: { storage?.settle($0) },
+      forget: { storage?.keep(.forget($0)) })
+    if settings.events != nil { storage?.follow(realm) { thread.supply($0) } }
+    return thread
   }
 
   /// Opens the record file; nil where there is none, or it cannot be used: then the server goes on without.
@@ -64,9 +74,12 @@ struct Outside: Sendable {
     _ configuration: ServerConfiguration, rules: [Realm: ConferenceRules], inbox: ConferenceInbox, log: Logger
   ) -> (thread: StorageThread, restored: [Realm: StorageThread.Restored])? {
     guard let path = configuration.storage.path else { return nil }
-    let keeping = StorageRetention(
+    var keeping = StorageRetention(
       records: configuration.storage.callRecords, tombstones: configuration.calls.tombstone,
       mostRecords: configuration.storage.mostCallRecords, mostRecordsOfUser: configuration.storage.callRecordsPerUser)
+    for realm in configuration.realmNames {
+      keeping.events[realm] = configuration.settings(of: realm).webhooks.keep.kept
+    }
     let waiting = configuration.realmNames.map { configuration.settings(of: $0).webhooks.waiting }.max() ?? 0
     return StorageThread.start(
       path: path, rules: rules, keeping: keeping, deliveries: 2 * waiting, log: log
@@ -77,7 +90,9 @@ struct Outside: Sendable {
   func carryOut(_ effect: StoreEffect, of realm: Realm) {
     switch effect {
     case .write(let ticket, let changes):
-      if storage?.store(ticket, changes, of: realm) != true { inbox.post(.command(.stored(ticket, false))) }
+      if storage?.store(ticket, changes, of: realm, toldBy: takeUntold()) != true {
+        inbox.post(.command(.stored(ticket, false)))
+      }
     case .read(let ticket, let query):
       if storage?.fetch(ticket, query, of: realm) != true { inbox.post(.command(.fetched(ticket, nil))) }
     }
@@ -95,16 +110,27 @@ struct Outside: Sendable {
     }
   }
 
-  /// Tells a realm's web server, where it has one. The outbox has the message before the change that it tells of, which comes next: nothing is
-  /// on disk whose message is not.
+  /// Tells a realm's web server, where it has one. The storage thread has the message before the change that it tells of, which comes next:
+  /// nothing is on disk whose message is not. An event is written in one transaction with that change, and comes back with its number.
   private func tell(
     _ realm: Realm, _ endpoint: KeyPath<ServerConfiguration.Webhooks, ServerConfiguration.Webhooks.Endpoint?>,
     _ make: (_ giveUpAfter: TimeDelta, _ wallMilliseconds: Int64) -> WebhookMessage
   ) {
     guard let told = told[realm], told.settings[keyPath: endpoint] != nil else { return }
     let message = make(told.settings.giveUpAfter, WallClock.milliseconds())
+    if storage != nil, message.endpoint == .events { return untold.withLock { $0.append(message) } }
     storage?.keep(message)
     if !told.thread.send(message) { storage?.keep(.forget(message.id)) }
+  }
+
+  /// A step is over: what it has told of without changing anything on disk is written as well. Called on the conference's thread.
+  func endStep() { for message in takeUntold() { storage?.keep(message) } }
+
+  private func takeUntold() -> [WebhookMessage] {
+    untold.withLock { messages in
+      defer { messages = [] }
+      return messages
+    }
   }
 
   /// What they have done and have yet to do.
@@ -116,8 +142,13 @@ struct Outside: Sendable {
 
   /// Ends the threads, after what they have taken is written, and told as far as a second goes.
   func stop() {
+    storage?.flush()
     for own in told.values { own.thread.askToStop() }
     for own in told.values { own.thread.join() }
     storage?.stop()
   }
+}
+
+extension ServerConfiguration.Webhooks.Keep {
+  fileprivate var kept: EventKeep { EventKeep(time: time, size: Int64(size)) }
 }

@@ -14,11 +14,13 @@ struct StorageFigures: Sendable {
   var waiting = 0
   /// Since when at the most, monotonic nanoseconds; nil where nothing waits.
   var waitingSince: Int64?
+  /// Events on disk that are not delivered yet, by realm.
+  var events: [Realm: Int] = [:]
 
-  /// Something more waits.
-  mutating func posted(at now: Int64) {
+  /// So many more wait.
+  mutating func posted(_ count: Int, at now: Int64) {
     if waiting == 0 { waitingSince = now }
-    waiting += 1
+    waiting += count
   }
 
   /// So many wait no longer: they were written, or found no space.
@@ -78,7 +80,14 @@ extension MetricsCollector {
 
   private static func webhooks(_ figures: OutsideFigures) -> [Metric] {
     let all = figures.webhooks.sorted { $0.key < $1.key }.flatMap { realm, endpoints in
-      endpoints.sorted { $0.key < $1.key }.map { (realm: realm.name, name: $0.key, figures: $0.value) }
+      endpoints.sorted { $0.key < $1.key }.map { name, own in
+        var own = own
+        // Most of them are on disk alone.
+        if name == WebhookMessage.Endpoint.events.rawValue {
+          own.waiting = max(own.waiting, figures.storage.events[realm] ?? 0)
+        }
+        return (realm: realm.name, name: name, figures: own)
+      }
     }
     func each(_ value: (WebhookFigures) -> some BinaryInteger) -> [Metric.Sample] {
       all.map { .init(value($0.figures), ["realm": $0.realm, "endpoint": $0.name]) }

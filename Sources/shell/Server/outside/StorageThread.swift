@@ -20,6 +20,9 @@ final class StorageThread: Sendable {
     case store(Ticket, [StoreChange], Realm)
     case outbox(OutboxChange)
     case message(WebhookMessage)
+    case follow(Realm, EventSink)
+    case settled
+    case flush(Promise<Bool>)
     case fetch(Ticket, RecordQuery, Realm)
     case stop
   }
@@ -27,11 +30,16 @@ final class StorageThread: Sendable {
   private let mailbox: Mailbox<Input>
   private let thread: OwnerThread
   private let shared: Locked<StorageFigures>
+  /// What became of events, for which there is always space: the thread has handed out no more than `EventWindow.most` of each realm.
+  /// Those that found no space are among them as numbers.
+  private let eventChanges: Locked<[EventChange]>
 
-  private init(mailbox: Mailbox<Input>, thread: OwnerThread, figures: Locked<StorageFigures>) {
+  private init(
+    mailbox: Mailbox<Input>, thread: OwnerThread, figures: Locked<StorageFigures>, events: Locked<[EventChange]>
+  ) {
     self.mailbox = mailbox
     self.thread = thread
-    shared = figures
+    (shared, eventChanges) = (figures, events)
   }
 
   /// What it has done and has yet to do.
@@ -53,9 +61,11 @@ final class StorageThread: Sendable {
     let mailbox = Mailbox<Input>(capacity: patience)
     let opened = Promise<[Realm: Restored]?>()
     let figures = Locked(StorageFigures(isOn: true))
+    let events = Locked<[EventChange]>([])
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
-        var loop = try StorageLoop(path: path, keeping: keeping, log: log, figures: figures, answer: answer)
+        var loop = try StorageLoop(
+          path: path, keeping: keeping, log: log, figures: figures, events: events, answer: answer)
         opened.give(try loop.restore(rules, deliveries: deliveries))
         loop.run(mailbox)
       } catch {
@@ -72,26 +82,64 @@ final class StorageThread: Sendable {
       thread.join()
       return nil
     }
-    return (StorageThread(mailbox: mailbox, thread: thread, figures: figures), restored)
+    return (StorageThread(mailbox: mailbox, thread: thread, figures: figures, events: events), restored)
   }
 
   /// Takes changes of a realm to be written; false when too many wait already.
-  func store(_ ticket: Ticket, _ changes: [StoreChange], of realm: Realm = .default) -> Bool {
-    post(.store(ticket, changes, realm))
+  /// The same transaction writes `events`, which tell of them.
+  func store(
+    _ ticket: Ticket, _ changes: [StoreChange], of realm: Realm = .default, toldBy events: [WebhookMessage] = []
+  ) -> Bool {
+    if post(events.map { .message($0) } + [.store(ticket, changes, realm)]) { return true }
+    for event in events { miss(event) }
+    return false
   }
 
   /// Takes a change of what waits to be delivered. One that does not fit is lost for the next process only.
-  func keep(_ change: OutboxChange) { _ = post(.outbox(change)) }
+  func keep(_ change: OutboxChange) { _ = post([.outbox(change)]) }
 
-  /// Takes a message that waits to be delivered; the same holds.
-  func keep(_ message: WebhookMessage) { if message.part != .ring { _ = post(.message(message)) } }
+  /// Takes a message that waits to be delivered; the same holds. An event that does not fit is lost: it gets a number all the same, so that this
+  /// is told.
+  func keep(_ message: WebhookMessage) {
+    if message.part != .ring, !post([.message(message)]), message.endpoint == .events { miss(message) }
+  }
+
+  private func miss(_ message: WebhookMessage) {
+    eventChanges.withLock { changes in
+      if case .missed(message.realm, let count)? = changes.last {
+        changes[changes.count - 1] = .missed(message.realm, count + 1)
+      } else {
+        changes.append(.missed(message.realm, 1))
+      }
+    }
+  }
+
+  /// From now on events of a realm go to `sink` once they are on disk, first those that earlier processes left.
+  func follow(_ realm: Realm, _ sink: @escaping EventSink) { mailbox.post(.follow(realm, sink)) }
+
+  /// Says what became of events that were handed over.
+  func settle(_ change: EventChange) {
+    let isFirst = eventChanges.withLock { changes in
+      changes.append(change)
+      return changes.count == 1
+    }
+    // Where there is no space for it the thread has other reasons to wake up.
+    if isFirst { mailbox.post(.settled) }
+  }
+
+  /// Waits until what has been taken is written, and events of it are handed over. False where there is no space to ask.
+  @discardableResult
+  func flush() -> Bool {
+    let isDone = Promise<Bool>()
+    return mailbox.post(.flush(isDone)) && isDone.take()
+  }
 
   /// Counted before it is posted: the thread may be done with it at once.
-  private func post(_ input: Input) -> Bool {
+  private func post(_ inputs: [Input]) -> Bool {
     let now = MonotonicClock.now().nanoseconds
-    shared.withLock { $0.posted(at: now) }
-    if mailbox.post(input) { return true }
-    shared.withLock { $0.done(1) }
+    shared.withLock { $0.posted(inputs.count, at: now) }
+    if mailbox.post(inputs) { return true }
+    shared.withLock { $0.done(inputs.count) }
     return false
   }
 
@@ -115,6 +163,8 @@ struct StorageRetention: Sendable {
   /// Records of all users, and of one.
   var mostRecords: Int
   var mostRecordsOfUser: Int
+  /// Events of each realm.
+  var events: [Realm: EventKeep] = [:]
 
   func at(_ wallMilliseconds: Int64) -> Retention {
     Retention(
@@ -150,8 +200,11 @@ private struct StorageLoop: ~Copyable {
     var tickets: [Ticket] = []
     var changes: [RealmChange] = []
     var outbox: [OutboxChange] = []
-    var isEmpty: Bool { tickets.isEmpty && outbox.isEmpty }
-    var count: Int { tickets.count + outbox.count }
+    var events: [EventChange] = []
+    /// What of it came by the mailbox.
+    var posted = 0
+    var isEmpty: Bool { tickets.isEmpty && outbox.isEmpty && events.isEmpty }
+    var count: Int { tickets.count + outbox.count + events.count }
   }
 
   private var file: RecordFile
@@ -159,6 +212,10 @@ private struct StorageLoop: ~Copyable {
   private let log: Logger
   private let keeping: StorageRetention
   private let figures: Locked<StorageFigures>
+  private let eventChanges: Locked<[EventChange]>
+  private var feeds: [Realm: EventFeed] = [:]
+  /// Whether events are left that are too old or too much.
+  private var hasMoreToTrim = false
   private let answer: @Sendable (Command) -> Void
   private var nextTidying: Int64 = 0
   /// Records and ended calls that were written since.
@@ -174,13 +231,13 @@ private struct StorageLoop: ~Copyable {
 
   init(
     path: String, keeping: StorageRetention, log: Logger, figures: Locked<StorageFigures>,
-    answer: @escaping @Sendable (Command) -> Void
+    events: Locked<[EventChange]>, answer: @escaping @Sendable (Command) -> Void
   ) throws(StorageError) {
     file = try RecordFile(path: path, wallMilliseconds: WallClock.milliseconds())
     self.path = path
     self.log = log
     self.keeping = keeping
-    self.figures = figures
+    (self.figures, eventChanges) = (figures, events)
     self.answer = answer
     report()
   }
@@ -190,7 +247,7 @@ private struct StorageLoop: ~Copyable {
   ) throws(StorageError) -> [Realm: StorageThread.Restored] {
     let wall = WallClock.milliseconds()
     // A disk that is full now may have space later, and what is on it can be read.
-    if commit([], []) { nextTidying = wall + Self.tidying }
+    if commit(Batch()) { nextTidying = wall + Self.tidying }
     var restored: [Realm: StorageThread.Restored] = [:]
     for (realm, rules) in rules.sorted(by: { $0.key < $1.key }) {
       var own = StorageThread.Restored()
@@ -208,35 +265,93 @@ private struct StorageLoop: ~Copyable {
   mutating func run(_ mailbox: Mailbox<StorageThread.Input>) {
     var inputs: [StorageThread.Input] = []
     while !isStopping {
-      mailbox.wait(nanoseconds: unwritten.isEmpty ? Self.looking : Self.retrying)
+      mailbox.wait(nanoseconds: patience)
       gather()
       let drained = MonotonicClock.now().nanoseconds
       mailbox.drain(into: &inputs)
       var batch = Batch()
-      for input in inputs {
-        switch input {
-        case .store(let ticket, let changes, let realm):
-          batch.tickets.append(ticket)
-          batch.changes += changes.map { RealmChange($0, of: realm) }
-        case .outbox(let change): batch.outbox.append(change)
-        case .message(let message):
-          if let stored = message.stored {
-            batch.outbox.append(.keep(stored))
-          } else {
-            figures.withLock { $0.done(1) }
-          }
-        case .fetch(let ticket, let query, let realm):
-          write(&batch)
-          read(ticket, query, of: realm)
-        case .stop: isStopping = true
-        }
-        if batch.count == Self.batch { write(&batch) }
-      }
+      for change in eventChanges.withLock({ $0.takeAll() }) { settle(change, &batch) }
+      for input in inputs { take(input, &batch) }
       write(&batch)
       retry()
       look()
+      pump()
       figures.withLock { $0.caughtUp(to: drained) }
     }
+  }
+
+  private var patience: Int64 {
+    if feeds.values.contains(where: \.isBusy) || (hasMoreToTrim && unwritten.isEmpty) { return 0 }
+    return unwritten.isEmpty ? Self.looking : Self.retrying
+  }
+
+  private mutating func take(_ input: StorageThread.Input, _ batch: inout Batch) {
+    switch input {
+    case .store(let ticket, let changes, let realm):
+      batch.tickets.append(ticket)
+      batch.changes += changes.map { RealmChange($0, of: realm) }
+      batch.posted += 1
+    case .outbox(let change):
+      batch.outbox.append(change)
+      batch.posted += 1
+    case .message(let message):
+      batch.posted += 1
+      if let event = message.newEvent {
+        batch.events.append(.add(event))
+        // What it tells of comes next, and is written with it.
+        return
+      }
+      if let stored = message.stored { batch.outbox.append(.keep(stored)) }
+    case .fetch(let ticket, let query, let realm):
+      write(&batch)
+      read(ticket, query, of: realm)
+    case .follow(let realm, let sink): follow(realm, sink)
+    case .settled: break
+    case .flush(let isDone):
+      write(&batch)
+      pump()
+      isDone.give(unwritten.isEmpty)
+    case .stop: isStopping = true
+    }
+    if batch.count >= Self.batch { write(&batch) }
+  }
+
+  // MARK: - Events
+
+  private mutating func settle(_ change: EventChange, _ batch: inout Batch) {
+    batch.events.append(change)
+    for realm in feeds.keys where change.isSettled(in: realm) { feeds[realm]?.settled(change) }
+  }
+
+  private mutating func follow(_ realm: Realm, _ sink: @escaping EventSink) {
+    do throws(StorageError) {
+      feeds[realm] = try EventFeed(realm, keep: keeping.events[realm] ?? EventKeep(), file: &file, sink: sink)
+    } catch {
+      note(error)
+    }
+  }
+
+  private mutating func pump() {
+    for realm in feeds.keys {
+      do throws(StorageError) {
+        try feeds[realm]?.pump(&file)
+      } catch {
+        note(error)
+      }
+    }
+    let waiting = feeds.mapValues(\.waiting)
+    figures.withLock { $0.events = waiting }
+  }
+
+  private mutating func handOver(_ outcome: EventOutcome) {
+    for (realm, events) in Dictionary(grouping: outcome.numbered, by: \.realm) { feeds[realm]?.written(events) }
+    for (realm, count) in outcome.lost {
+      feeds[realm]?.lost(count)
+      if count > 0 {
+        log.warning("webhook_events_lost", ["realm": LogValue(realm.name), "events": LogValue(count)])
+      }
+    }
+    hasMoreToTrim = outcome.hasMore
   }
 
   /// Lets a moment pass, if the last transaction has only just begun.
@@ -258,11 +373,11 @@ private struct StorageLoop: ~Copyable {
   private mutating func write(_ batch: inout Batch) {
     guard !batch.isEmpty else { return }
     retry()
-    let isOnDisk = unwritten.isEmpty && commit(batch.changes, batch.outbox)
-    if !isOnDisk { unwritten.add(batch.changes, batch.outbox) }
+    let isOnDisk = unwritten.isEmpty && commit(batch)
+    if !isOnDisk { unwritten.add(batch.changes, batch.outbox, batch.events) }
     figures.withLock { figures in
       if isOnDisk { figures.transactions += 1 } else { figures.failures += 1 }
-      figures.done(batch.count)
+      figures.done(batch.posted)
     }
     for ticket in batch.tickets { answer(.stored(ticket, isOnDisk)) }
     batch = Batch()
@@ -273,26 +388,29 @@ private struct StorageLoop: ~Copyable {
     let now = MonotonicClock.now().nanoseconds
     guard !unwritten.isEmpty, now >= nextRetry || isStopping else { return }
     nextRetry = now + Self.retrying
-    if commit(unwritten.changes, unwritten.outbox) { unwritten = UnwrittenChanges() }
+    let batch = Batch(changes: unwritten.changes, outbox: unwritten.outbox, events: unwritten.events)
+    if commit(batch) { unwritten = UnwrittenChanges() }
   }
 
   /// Looks at the file that nothing has been written to for a while.
   private mutating func look() {
     let now = MonotonicClock.now().nanoseconds
-    guard unwritten.isEmpty, now >= nextLook, !isStopping else { return }
-    _ = commit([], [])
+    guard unwritten.isEmpty, now >= nextLook || hasMoreToTrim, !isStopping else { return }
+    _ = commit(Batch())
   }
 
-  private mutating func commit(_ changes: [RealmChange], _ outbox: [OutboxChange]) -> Bool {
+  private mutating func commit(_ batch: Batch) -> Bool {
     let wall = WallClock.milliseconds()
     latestBegan = MonotonicClock.now().nanoseconds
     nextLook = latestBegan + Self.looking
     let isTidying = wall >= nextTidying || untidied >= Self.tidyingAfter
     do throws(StorageError) {
-      try file.apply(
-        changes, outbox: outbox, retention: isTidying ? keeping.at(wall) : nil, wallMilliseconds: wall)
+      let outcome = try file.apply(
+        batch.changes, outbox: batch.outbox, events: batch.events, retention: isTidying ? keeping.at(wall) : nil,
+        trim: EventTrim(keep: keeping.events, inHand: feeds.mapValues(\.inHand)), wallMilliseconds: wall)
+      handOver(outcome)
       if isTidying { (nextTidying, untidied) = (wall + Self.tidying, 0) }
-      untidied += changes.count(where: \.change.endsACall)
+      untidied += batch.changes.count(where: \.change.endsACall)
       if trouble != nil { log.info("storage_recovered", ["path": LogValue(path)]) }
       trouble = nil
     } catch {
@@ -332,6 +450,25 @@ private struct StorageLoop: ~Copyable {
           ])
       }
     }
+  }
+}
+
+extension EventChange {
+  /// Whether it says what became of something of this realm that was handed over.
+  fileprivate func isSettled(in wanted: Realm) -> Bool {
+    switch self {
+    case .delivered(let realm, _), .dropped(let realm, _), .toldDropped(let realm, _), .expired(let realm, _),
+      .toldLost(let realm, _):
+      realm == wanted
+    case .add, .missed: false
+    }
+  }
+}
+
+extension [EventChange] {
+  fileprivate mutating func takeAll() -> Self {
+    defer { self = [] }
+    return self
   }
 }
 

@@ -1,5 +1,5 @@
 // What the disk did not take and must know all the same once it takes something again: which calls run, what is over and
-// looked at, what waits to be told to web servers. Chat is not among it: its sender was told that it is not stored.
+// looked at, what web servers are to be told. Chat is not among it: its sender was told that it is not stored.
 
 import Calls
 import Members
@@ -25,6 +25,10 @@ struct UnwrittenChanges: Sendable {
     case door(String)
     case seen(String)
     case delivery(String)
+    case event(String)
+    case settledEvent(Int64)
+    case lostEvents(String)
+    case toldDropped([Int64])
   }
 
   /// What it is about, in one realm.
@@ -33,36 +37,67 @@ struct UnwrittenChanges: Sendable {
     let subject: Subject
   }
 
-  private var waiting: [Key: (order: UInt64, change: RealmChange?, outbox: OutboxChange?)] = [:]
-  private var last: UInt64 = 0
+  private enum Change {
+    case store(RealmChange)
+    case outbox(OutboxChange)
+    case event(EventChange)
+  }
 
-  var isEmpty: Bool { waiting.isEmpty }
+  private var waiting: [Key: (order: UInt64, change: Change)] = [:]
+  private var last: UInt64 = 0
+  /// Events that were given up, by realm: they get numbers all the same.
+  private var missed: [Realm: Int64] = [:]
+
+  var isEmpty: Bool { waiting.isEmpty && missed.isEmpty }
   var count: Int { waiting.count }
 
   /// In the order in which they were made.
-  var changes: [RealmChange] { inOrder.compactMap(\.change) }
-  var outbox: [OutboxChange] { inOrder.compactMap(\.outbox) }
-
-  private var inOrder: [(order: UInt64, change: RealmChange?, outbox: OutboxChange?)] {
-    waiting.values.sorted { $0.order < $1.order }
+  var changes: [RealmChange] { inOrder.compactMap { if case .store(let change) = $0 { change } else { nil } } }
+  var outbox: [OutboxChange] { inOrder.compactMap { if case .outbox(let change) = $0 { change } else { nil } } }
+  /// The same, behind those that were given up, which are older.
+  var events: [EventChange] {
+    missed.map { .missed($0.key, $0.value) }
+      + inOrder.compactMap { if case .event(let change) = $0 { change } else { nil } }
   }
 
+  private var inOrder: [Change] { waiting.values.sorted { $0.order < $1.order }.map(\.change) }
+
   /// Takes what could not be written.
-  mutating func add(_ changes: [RealmChange], _ outbox: [OutboxChange]) {
+  mutating func add(_ changes: [RealmChange], _ outbox: [OutboxChange], _ events: [EventChange] = []) {
     for change in changes {
-      if let subject = Self.subject(change.change) { put(Key(realm: change.realm, subject: subject), change, nil) }
+      if let subject = Self.subject(change.change) {
+        put(Key(realm: change.realm, subject: subject), .store(change))
+      }
     }
     // Names of messages for web servers are random: no two realms have one.
-    for change in outbox { put(Key(realm: .default, subject: Self.subject(change)), nil, change) }
+    for change in outbox { put(Key(realm: .default, subject: Self.subject(change)), .outbox(change)) }
+    for change in events { add(change) }
     guard waiting.count > Self.most else { return }
     // By the half, so that the sorting is worth it.
     let oldest = waiting.sorted { $0.value.order < $1.value.order }.prefix(waiting.count - Self.most / 2)
-    for (key, _) in oldest { waiting[key] = nil }
+    for (key, value) in oldest {
+      waiting[key] = nil
+      if case .event(.add(let event)) = value.change { missed[event.realm, default: 0] += 1 }
+    }
   }
 
-  private mutating func put(_ key: Key, _ change: RealmChange?, _ outbox: OutboxChange?) {
+  private mutating func put(_ key: Key, _ change: Change) {
     last += 1
-    waiting[key] = (last, change, outbox)
+    waiting[key] = (last, change)
+  }
+
+  private mutating func add(_ change: EventChange) {
+    if case .missed(let realm, let count) = change { return missed[realm, default: 0] += count }
+    let key: (realm: Realm, subject: Subject)? =
+      switch change {
+      case .add(let event): (event.realm, .event(event.id))
+      case .delivered(let realm, let number), .expired(let realm, let number): (realm, .settledEvent(number))
+      case .dropped(let realm, let event): (realm, .settledEvent(event.number))
+      case .toldDropped(let realm, let numbers): (realm, .toldDropped(numbers))
+      case .toldLost(let realm, let id): (realm, .lostEvents(id))
+      case .missed: nil
+      }
+    if let key { put(Key(realm: key.realm, subject: key.subject), .event(change)) }
   }
 
   /// Nil for what is not to be made later where it cannot be made now.

@@ -63,9 +63,22 @@ struct WebhookMessage: Sendable {
     let bytes: [UInt8]?
     switch content {
     case .push(let notice): bytes = try? JSONText.bytes(of: InRealm(notice, realm))
-    case .event(let event): bytes = try? JSONText.bytes(of: InRealm(event, realm))
+    case .event: bytes = eventBody.map { Array("{\"id\":\"\(id)\",".utf8) + $0.dropFirst() }
     }
     return bytes.map { Delivery(id: id, lane: lane, part: part, body: $0, expiresAt: expiresAt) }
+  }
+
+  /// Nil for what is no event.
+  private var eventBody: [UInt8]? {
+    guard case .event(let event) = content else { return nil }
+    return try? JSONText.bytes(of: InRealm(event, realm))
+  }
+
+  /// As the record file gives it a number. Nil for what is no event.
+  var newEvent: NewEvent? {
+    guard case .event(let event) = content, let body = eventBody else { return nil }
+    return NewEvent(
+      id: id, lane: lane, at: event.at, body: String(decoding: body, as: UTF8.self), realm: realm)
   }
 
   /// As it is kept for the next process. Nil for a ring, which is over when the process is.

@@ -1,8 +1,8 @@
 // Tells web servers outside what happens, on a thread of its own: calls never wait for them.
 //
 //   conference ──▶ mailbox ──▶ one queue a server ──▶ libcurl ──▶ outcome ──▶ settled
-//        │                                                                       │
-//        └───────────▶ outbox on disk, where there is one ◀──────────────────────┘
+//        │            ▲                                                          │
+//        └──▶ record file, where there is one: events come from there ◀──────────┘
 
 import Basics
 import Configuration
@@ -16,6 +16,7 @@ import Webhooks
 final class WebhookThread: Sendable {
   fileprivate enum Input: Sendable {
     case message(WebhookMessage)
+    case supply(EventSupply)
     case stop
   }
 
@@ -37,12 +38,14 @@ final class WebhookThread: Sendable {
     var rung: [ExactText: Int64] = [:]
   }
 
-  /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more; `makeSender` gives nil
+  /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more, `settle` what became of events that came
+  /// from there; `makeSender` gives nil
   /// where libcurl is missing. Of messages no more than `patience` wait to be sorted.
   init(
     _ settings: ServerConfiguration.Webhooks, of realm: Realm = .default, restored: Restored, log: Logger,
     patience: Int = WebhookThread.patience,
-    makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() }, forget: @escaping @Sendable (String) -> Void
+    makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() },
+    settle: @escaping @Sendable (EventChange) -> Void = { _ in }, forget: @escaping @Sendable (String) -> Void
   ) {
     let (mailbox, shared) = (Mailbox<Input>(capacity: patience), self.shared)
     self.mailbox = mailbox
@@ -51,7 +54,8 @@ final class WebhookThread: Sendable {
         log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
         return Self.forgetAll(mailbox, forget)
       }
-      var loop = WebhookLoop(settings, of: realm, sender: sender, log: log, figures: shared, forget: forget)
+      var loop = WebhookLoop(
+        settings, of: realm, sender: sender, log: log, figures: shared, settle: settle, forget: forget)
       loop.restore(restored)
       loop.run(mailbox)
     }
@@ -66,6 +70,8 @@ final class WebhookThread: Sendable {
       for input in inputs {
         switch input {
         case .message(let message): forget(message.id)
+        // They wait in the file for a process that has libcurl.
+        case .supply: break
         case .stop: return
         }
       }
@@ -74,6 +80,9 @@ final class WebhookThread: Sendable {
 
   /// Takes a message; false when too many wait already.
   func send(_ message: WebhookMessage) -> Bool { mailbox.post(.message(message)) }
+
+  /// Takes events from the record file; false when too many wait already.
+  func supply(_ events: EventSupply) -> Bool { mailbox.post(.supply(events)) }
 
   /// Delivers what can be delivered within a second, and ends the thread then, which nobody waits for yet: several have that second together.
   func askToStop() {
@@ -97,8 +106,10 @@ private struct WebhookChannel {
   /// What the log calls it.
   let label: String
   let url: String
-  let secret: [UInt8]
+  let secrets: [[UInt8]]
   var queue: DeliveryQueue
+  /// Events that the server did not want, which it has yet to be told.
+  var drops = Drops()
   var figures = WebhookFigures()
   /// Whether the last attempt failed.
   var isFailing = false
@@ -114,6 +125,8 @@ private struct WebhookLoop: ~Copyable {
   private let settings: ServerConfiguration.Webhooks
   private let log: Logger
   private let figures: Locked<[String: WebhookFigures]>
+  private let realm: Realm
+  private let settle: @Sendable (EventChange) -> Void
   private let forget: @Sendable (String) -> Void
   private var sender: HTTPSender
   private var channels: [WebhookChannel]
@@ -122,18 +135,22 @@ private struct WebhookLoop: ~Copyable {
 
   init(
     _ settings: ServerConfiguration.Webhooks, of realm: Realm, sender: consuming HTTPSender, log: Logger,
-    figures: Locked<[String: WebhookFigures]>, forget: @escaping @Sendable (String) -> Void
+    figures: Locked<[String: WebhookFigures]>, settle: @escaping @Sendable (EventChange) -> Void,
+    forget: @escaping @Sendable (String) -> Void
   ) {
     self.sender = sender
-    (self.settings, self.log, self.figures, self.forget) = (settings, log, figures, forget)
+    (self.settings, self.realm, self.log, self.figures) = (settings, realm, log, figures)
+    (self.settle, self.forget) = (settle, forget)
     var limits = DeliveryLimits()
     (limits.waiting, limits.atOnce) = (settings.waiting, settings.atOnce)
     channels = [(WebhookMessage.Endpoint.push, settings.push), (.events, settings.events)].compactMap {
       name, endpoint in
-      endpoint.map {
+      var limits = limits
+      limits.ending = name == .events ? .goneAlone : .everyRefusal
+      return endpoint.map {
         WebhookChannel(
           name: name.rawValue, label: realm == .default ? name.rawValue : "\(realm) \(name.rawValue)", url: $0.url,
-          secret: Array($0.secret.utf8), queue: DeliveryQueue(limits))
+          secrets: $0.secrets.map { Array($0.utf8) }, queue: DeliveryQueue(limits))
       }
     }
   }
@@ -194,6 +211,7 @@ private struct WebhookLoop: ~Copyable {
   private mutating func handle(_ input: WebhookThread.Input) {
     switch input {
     case .message(let message): enqueue(message)
+    case .supply(let events): take(events)
     case .stop: end = now.instant + Self.farewell
     }
   }
@@ -205,6 +223,12 @@ private struct WebhookLoop: ~Copyable {
       return full(index)
     }
     channels[index].isFull = false
+  }
+
+  private mutating func take(_ events: EventSupply) {
+    guard let index = index(of: WebhookMessage.Endpoint.events.rawValue) else { return }
+    for drop in events.dropped { channels[index].drops.add(drop) }
+    for delivery in events.deliveries { channels[index].queue.restore(delivery, at: now) }
   }
 
   private mutating func full(_ index: Int) {
@@ -219,7 +243,10 @@ private struct WebhookLoop: ~Copyable {
   // MARK: - Out
 
   private mutating func send(from index: Int) {
+    // First, so that what is sent next says what was dropped.
+    endSettled(index)
     while let (delivery, attempt) = channels[index].queue.next(at: now) {
+      let body = channels[index].drops.body(of: delivery)
       let channel = channels[index]
       let seconds = now.wallMilliseconds / 1000
       sender.send(
@@ -229,15 +256,21 @@ private struct WebhookLoop: ~Copyable {
           headers: [
             ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
             ("roost-delivery", delivery.id), ("roost-attempt", "\(attempt)"),
-            ("roost-signature", signature(of: delivery.body, secret: channel.secret, seconds: seconds)),
-          ], body: delivery.body, timeout: settings.timeout))
+            ("roost-signature", signature(of: body, secrets: channel.secrets, seconds: seconds)),
+          ], body: body, timeout: settings.timeout))
     }
-    for settled in channels[index].queue.takeSettled() { settle(settled, index) }
+    endSettled(index)
+  }
+
+  private mutating func endSettled(_ index: Int) {
+    for settled in channels[index].queue.takeSettled() { end(settled, index) }
   }
 
   private mutating func finished(_ id: String, _ outcome: HTTPOutcome) {
     for index in channels.indices where channels[index].queue.isOnItsWay(id) {
       note(outcome, index)
+      let told = channels[index].drops.finished(id, isTaken: outcome.isSuccess).compactMap(\.number)
+      if !told.isEmpty { settle(.toldDropped(realm, told)) }
       channels[index].queue.finished(id, outcome, at: now)
     }
   }
@@ -254,9 +287,28 @@ private struct WebhookLoop: ~Copyable {
     channels[index].isFailing = !outcome.isSuccess
   }
 
-  private mutating func settle(_ settled: SettledDelivery, _ index: Int) {
+  /// What the record file has to know.
+  private mutating func note(_ settled: SettledDelivery, _ index: Int) {
     let delivery = settled.delivery
-    if delivery.part != .ring { forget(delivery.id) }
+    if case .refused = settled.end, channels[index].name == WebhookMessage.Endpoint.events.rawValue {
+      channels[index].drops.add(DroppedDelivery(id: delivery.id, number: delivery.number))
+    }
+    switch (delivery.part, delivery.number) {
+    case (.ring, _): break
+    case (.lost, _): settle(.toldLost(realm, id: delivery.id))
+    case (_, nil): forget(delivery.id)
+    case (_, let number?):
+      switch settled.end {
+      case .delivered, .pointless: settle(.delivered(realm, number))
+      case .refused: settle(.dropped(realm, DroppedEvent(id: delivery.id, number: number)))
+      case .expired: settle(.expired(realm, number))
+      }
+    }
+  }
+
+  private mutating func end(_ settled: SettledDelivery, _ index: Int) {
+    let delivery = settled.delivery
+    note(settled, index)
     let reason: String
     switch settled.end {
     case .delivered:
