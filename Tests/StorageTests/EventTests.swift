@@ -62,6 +62,9 @@ import Testing
       #expect(throws: StorageError.self) { try file.apply([], events: [event("c")], wallMilliseconds: 0) }
       let outcome = try file.apply([], events: [event("c")], wallMilliseconds: 0)
       #expect(outcome.numbered.map(\.number) == [3])
+      // What only the other file had is told as lost.
+      let lost = try #require(try file.lostEvents(of: .default))
+      #expect(lost.from == 1 && lost.to == 2)
     }
   }
 

@@ -105,9 +105,11 @@ struct EventLog {
   private mutating func series(of realm: Realm) throws(StorageError) -> Series {
     if let own = series[realm] { return own }
     let row = try rows(of: realm).query("SELECT last, size FROM event_series WHERE realm = ?").first ?? []
-    let last = row.first?.integer ?? 0
-    let own = Series(last: max(last, given[realm] ?? 0), size: row.last?.integer ?? 0)
+    let (last, given) = (row.first?.integer ?? 0, given[realm] ?? 0)
+    let own = Series(last: max(last, given), size: row.last?.integer ?? 0, isChanged: last < given)
     series[realm] = own
+    // They were in another file, which was damaged or is there no more.
+    if last < given { try lose((last + 1)...given, in: realm) }
     return own
   }
 
