@@ -68,6 +68,34 @@ import Testing
     }
   }
 
+  /// It is told with the next look at the file, also where nothing happens any more in that realm.
+  @Test func whatOnlyTheOtherFileHeldIsToldAtOnce() throws {
+    let folder = try Folder()
+    try folder.open { file in
+      try file.apply([], events: [event("a"), event("b")], wallMilliseconds: 0)
+      try file.setAside(because: StorageError(.damaged, "a page"), wallMilliseconds: 0)
+      #expect(try file.lostEvents(of: .default) == nil)
+      #expect(try file.apply([], trim: EventTrim(), wallMilliseconds: 0).lost == [.default: 0])
+      let lost = try #require(try file.lostEvents(of: .default))
+      #expect(lost.from == 1 && lost.to == 2 && file.takeNotices().count == 1)
+      #expect(try file.apply([], trim: EventTrim(), wallMilliseconds: 0).lost == [:], "once")
+    }
+  }
+
+  /// What a transaction adds it does not take away again: it is handed over.
+  @Test func whatIsAddedStaysForATransaction() throws {
+    let folder = try Folder()
+    try folder.open { file in
+      try file.apply([], events: (1...5).map { event("\($0)", padding: 1000) }, wallMilliseconds: 1000)
+      let trim = EventTrim(
+        keep: [.default: EventKeep(time: .seconds(1000), size: 2000)], inHand: [.default: [1, 2, 3]])
+      let outcome = try file.apply([], events: [event("6", padding: 1000)], trim: trim, wallMilliseconds: 1000)
+      #expect(outcome.numbered.map(\.number) == [6] && outcome.lost == [.default: 2])
+      #expect(try waiting(&file) == [1, 2, 3, 6])
+      #expect(try file.apply([], trim: trim, wallMilliseconds: 1000).lost == [.default: 1])
+    }
+  }
+
   @Test func whatIsOldGoesAndWhatWaitedIsLost() throws {
     let folder = try Folder()
     let keep = EventTrim(keep: [.default: EventKeep(time: .seconds(10), size: 1 << 30)])

@@ -47,6 +47,8 @@ struct EventLog {
   /// The highest number of each realm that this process has given, in whatever file.
   private let given: [Realm: Int64]
   private var series: [Realm: Series] = [:]
+  /// The first number of each realm that this transaction has given: those stay, as they are handed over.
+  private var added: [Realm: Int64] = [:]
   private(set) var outcome = EventOutcome()
 
   /// The highest number of each realm in which something was added.
@@ -60,7 +62,8 @@ struct EventLog {
   ) throws(StorageError) {
     for change in changes { try apply(change) }
     if let trim {
-      for realm in try realms() {
+      // In a file that was begun anew it is told at once what only the other one held.
+      for realm in Set(try realms()).union(given.keys) {
         try self.trim(
           realm, trim.keep[realm] ?? EventKeep(), trim.inHand[realm] ?? [], wallMilliseconds: wallMilliseconds)
       }
@@ -118,6 +121,7 @@ struct EventLog {
   private mutating func add(_ new: NewEvent) throws(StorageError) {
     let own = try series(of: new.realm)
     let event = new.numbered(own.last + 1)
+    added[new.realm] = added[new.realm] ?? event.number
     let size = Int64(event.body.utf8.count)
     series[new.realm] = Series(last: event.number, size: own.size + size, isChanged: true)
     let rows = rows(of: new.realm)
@@ -198,9 +202,8 @@ struct EventLog {
         FROM event e WHERE realm = ? AND number > ? ORDER BY number LIMIT ?
         """, .integer(after), .integer(Int64(Self.step)))
       for row in page {
-        guard row.count == 4, let number = row[0].integer, let at = row[1].integer, let size = row[2].integer else {
-          continue
-        }
+        guard row.count == 4, let number = row[0].integer, number < added[realm] ?? .max else { break scan }
+        let (at, size) = (row[1].integer ?? 0, row[2].integer ?? 0)
         guard taken < Self.step, at < oldest || own.size > keep.size else { break scan }
         after = number
         if inHand.contains(number) { continue }

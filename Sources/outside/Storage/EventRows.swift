@@ -50,9 +50,9 @@ public struct StoredEvent: Hashable, Sendable {
   /// Nil for a row that does not hold what it should.
   init?(row: [SQLValue], of realm: Realm) {
     guard row.count == 5, let number = row[0].integer, let id = row[1].text, let lane = row[2].text,
-      let at = row[3].integer, let body = row[4].text
+      let body = row[4].text
     else { return nil }
-    self.init(id: id, number: number, lane: lane, at: at, body: body, realm: realm)
+    self.init(id: id, number: number, lane: lane, at: row[3].integer ?? 0, body: body, realm: realm)
   }
 
   init(id: String, number: Int64, lane: String, at: Int64, body: String, realm: Realm) {

@@ -64,7 +64,7 @@ public struct RecordFile: ~Copyable {
     } catch {
       if error.kind == .replaced { letGo() }
       guard error.kind == .damaged else { throw error }
-      try setAside(because: error, wallMilliseconds)
+      try setAside(because: error, wallMilliseconds: wallMilliseconds)
       return try self.write(write)
     }
   }
@@ -210,7 +210,8 @@ public struct RecordFile: ~Copyable {
     _ = consume lock
   }
 
-  private mutating func setAside(because error: StorageError, _ wallMilliseconds: Int64) throws(StorageError) {
+  /// Moves a damaged file out of the way and begins a new one; a notice says so.
+  public mutating func setAside(because error: StorageError, wallMilliseconds: Int64) throws(StorageError) {
     letGo()
     notices.append(try Self.moveAside(path, because: error, wallMilliseconds))
     database = try Self.open(path)
