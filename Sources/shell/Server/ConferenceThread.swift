@@ -109,6 +109,8 @@ struct ConferenceLoop: ~Copyable {
   private var nextHousekeeping: Instant
   /// Whether the step has news for web servers.
   private var hasNews = false
+  /// Steps that are carried out inside each other: what came of media is a step in the middle of another.
+  private var depth = 0
   /// What was last said of each worker.
   private var admission: [WorkerAdmission.State]
 
@@ -193,10 +195,12 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private mutating func carryOut(_ all: [RealmEffects]) {
+    depth += 1
     for some in all {
       for effect in some.effects { carryOut(effect, of: some.realm) }
     }
-    guard hasNews else { return }
+    depth -= 1
+    guard depth == 0, hasNews else { return }
     hasNews = false
     outputs.endNews()
   }
