@@ -71,6 +71,17 @@ import Testing
     #expect(unwritten.changes == both.reversed())
   }
 
+  /// What came of events is worth least: without it they come twice, and that is promised to nobody.
+  @Test func whatCameOfEventsIsGivenUpFirst() {
+    var unwritten = UnwrittenChanges()
+    unwritten.add([.forgetCall("first")], [])
+    let marks = (1...20_000).map { EventChange.delivered(.default, Int64($0)) }
+    let event = EventChange.add(NewEvent(id: "a", lane: "x", at: 1, body: "{}"))
+    unwritten.add([] as [RealmChange], [], [event] + marks)
+    #expect(unwritten.count == 10_000 && unwritten.stored == [.forgetCall("first")])
+    #expect(unwritten.events.first == event && unwritten.events.last == marks.last)
+  }
+
   @Test func itHasABound() {
     var unwritten = UnwrittenChanges()
     for number in 1...20_000 { unwritten.add([.forgetCall("\(number)")], []) }

@@ -8,7 +8,8 @@ import Storage
 
 /// Changes that wait for a disk that is full. Pure.
 struct UnwrittenChanges: Sendable {
-  /// Changes that are remembered. More cost memory while the disk is full; beyond it the oldest are given up.
+  /// Changes that are remembered. More cost memory while the disk is full; beyond it the oldest are given up, first what came of events: without
+  /// it they come twice.
   static let most = 20_000
 
   /// What a change is about: a later one takes its place.
@@ -41,6 +42,14 @@ struct UnwrittenChanges: Sendable {
     case store(RealmChange)
     case outbox(OutboxChange)
     case event(EventChange)
+
+    /// Whether it says what came of events that are on disk.
+    var isMark: Bool {
+      switch self {
+      case .event(.add), .event(.missed), .store, .outbox: false
+      case .event(.delivered), .event(.dropped), .event(.toldDropped), .event(.expired), .event(.toldLost): true
+      }
+    }
   }
 
   private var waiting: [Key: (order: UInt64, change: Change)] = [:]
@@ -74,8 +83,9 @@ struct UnwrittenChanges: Sendable {
     for change in events { add(change) }
     guard waiting.count > Self.most else { return }
     // By the half, so that the sorting is worth it.
-    let oldest = waiting.sorted { $0.value.order < $1.value.order }.prefix(waiting.count - Self.most / 2)
-    for (key, value) in oldest {
+    let worth = waiting.map { (key: $0.key, value: $0.value, place: ($0.value.change.isMark ? 0 : 1, $0.value.order)) }
+    let oldest = worth.sorted { $0.place < $1.place }.prefix(waiting.count - Self.most / 2)
+    for (key, value, _) in oldest {
       waiting[key] = nil
       if case .event(.add(let event)) = value.change { missed[event.realm, default: 0] += 1 }
     }
