@@ -30,12 +30,14 @@ import Webhooks
       }
     }
 
+    var isBusy: Bool { feed.nextPump(at: .zero).map { $0 <= .zero } ?? false }
+
     func fill(_ isFull: Bool) { self.isFull.withLock { $0 = isFull } }
 
     /// What is handed over until there is no more to be done.
     func pump() throws -> [Delivery] {
       supplied.withLock { $0 = [] }
-      repeat { try feed.pump(&file) } while feed.isBusy
+      repeat { try feed.pump(&file, at: .zero) } while isBusy
       return supplied.withLock { $0.flatMap(\.deliveries) }
     }
 
@@ -48,8 +50,8 @@ import Webhooks
 
     func write(_ events: [EventChange], trim: EventTrim? = nil, at time: Int64 = 0) throws {
       let outcome = try file.apply([], events: events, trim: trim, wallMilliseconds: time)
-      feed.written(outcome.numbered)
       for (_, count) in outcome.lost { feed.lost(count) }
+      feed.written(outcome.numbered)
     }
   }
 
@@ -74,7 +76,7 @@ import Webhooks
       all += more
       #expect(open.count <= EventWindow.most && desk.feed.inHand == Set(open))
     }
-    #expect(all == Array(1...5000) && desk.feed.waiting == 0 && !desk.feed.isBusy)
+    #expect(all == Array(1...5000) && desk.feed.waiting == 0 && !desk.isBusy)
     // From now on they are handed over without being read.
     try desk.write(events(3, from: 5001))
     #expect(try desk.pump().compactMap(\.number) == [5001, 5002, 5003])
@@ -103,9 +105,35 @@ import Webhooks
   @Test func whatThereIsNoSpaceForIsHandedOverLater() throws {
     let desk = try Desk(events(10))
     desk.fill(true)
-    try desk.feed.pump(&desk.file)
+    try desk.feed.pump(&desk.file, at: .zero)
     desk.fill(false)
     #expect(try desk.pump().compactMap(\.number) == Array(1...10))
+  }
+
+  /// Lanes that rest take no place, but a name each; so many and no more.
+  @Test func soManyLanesRest() {
+    #expect(EventWindow.mostResting == 16_384 && EventWindow.mostRetried == 64)
+    var window = EventWindow(last: 20_000)
+    let due = Instant.zero + .seconds(4)
+    for number in 1...16_384 as ClosedRange<Int64> {
+      let place = window.offer(number, lane: "\(number)")
+      let rests = window.rest(ExactText("\(number)"), attempts: 3, until: due)
+      #expect(place == .inHand && rests)
+    }
+    let place = window.offer(16_385, lane: "new")
+    #expect(window.count == 0 && place == .full && !window.wantsMore)
+    #expect(window.wanted(at: .zero) == nil && window.nextDue == due)
+    // When they are due so many come at once, one event each.
+    var retried: [Int64] = []
+    while let wanted = window.wanted(at: due) {
+      #expect(wanted.limit == 1 && wanted.attempts == 3)
+      retried.append(wanted.after + 1)
+      window.take([wanted.after + 1], of: wanted)
+    }
+    let after = window.offer(16_385, lane: "new")
+    #expect(retried.count == 64 && after == .inHand, "there is space again")
+    window.settle(retried[0])
+    #expect(window.wanted(at: due) != nil)
   }
 
   /// What is lost is told before what comes behind it, and by a message that is the only new one until it is taken.

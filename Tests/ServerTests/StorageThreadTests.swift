@@ -121,6 +121,29 @@ import Threads
     #expect(try desk.reopened { try $0.deliveries(limit: 10).map(\.id) } == ["joined", "left"])
   }
 
+  /// A loss that was told is not told again and again while the disk cannot take that it was.
+  @Test func aLossIsToldOnceWhileTheDiskIsFull() async throws {
+    let desk = try Desk()
+    let told = Locked(0)
+    desk.thread.follow(.default) { [thread = desk.thread] supply in
+      for delivery in supply.deliveries where delivery.part == .lost {
+        told.withLock { $0 += 1 }
+        thread.settle(.change(.toldLost(.default, id: delivery.id)))
+      }
+      return true
+    }
+    try desk.refuse("DELETE ON lost_events")
+    desk.thread.settle(.change(.missed(.default, 3)))
+    #expect(await eventually { desk.thread.figures.failures > 0 })
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(told.withLock { $0 } == 1)
+    try desk.takeAll()
+    #expect(await eventually { desk.count("storage_recovered") > 0 })
+    desk.thread.stop()
+    #expect(told.withLock { $0 } == 1)
+    #expect(try desk.reopened { try $0.lostEvents(of: .default) } == nil)
+  }
+
   @Test func whatWasForgottenDoesNotComeBackWithWhatIsSaidLater() async throws {
     let desk = try Desk()
     #expect(try await desk.store(1, message(1, in: "x")))

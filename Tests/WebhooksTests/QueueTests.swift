@@ -180,6 +180,45 @@ private final class Bench {
     #expect(bench.ends() == ["a": .refused(answer)] && bench.take() == ["b"])
   }
 
+  /// What is on disk goes back there after some attempts, with all that is behind it, and comes again with its attempts.
+  @Test func whatIsOnDiskWaitsThere() throws {
+    #expect(DeliveryLimits().attemptsInHand == 3)
+    let bench = Bench { $0.ending = .goneAlone }
+    func event(_ number: Int64) -> Delivery {
+      Delivery(id: "\(number)", number: number, lane: "l", body: [], expiresAt: .max)
+    }
+    for number in 1...2 as ClosedRange<Int64> { bench.queue.restore(event(number), at: bench.now) }
+    for _ in 0..<3 {
+      #expect(bench.take() == ["1"] && bench.queue.takeReturned().isEmpty)
+      bench.finish("1", broken)
+      bench.advance(.seconds(10))
+    }
+    let returned = bench.queue.takeReturned()
+    #expect(returned.map(\.attempts) == [3] && returned.map(\.lane.text) == ["l"] && bench.queue.count == 0)
+    #expect(returned.first.map { bench.now.instant - $0.due } == .seconds(6), "four seconds after the third")
+    #expect(bench.queue.oldest == .zero, "it waits all the same")
+    bench.queue.restore(event(3), at: bench.now)
+    #expect(bench.take() == [], "handed over before that was known")
+    bench.queue.reopen(ExactText("l"), attempts: 3, at: bench.now)
+    bench.queue.restore(event(1), at: bench.now)
+    #expect(bench.take() == ["1"] && bench.queue.oldest == .zero)
+    bench.finish("1", broken)
+    #expect(bench.queue.takeReturned().map(\.attempts) == [4])
+    bench.queue.reopen(ExactText("l"), attempts: 0, at: bench.now)
+    #expect(bench.take() == [] && bench.queue.oldest == nil, "nothing of it was left")
+  }
+
+  @Test func whatIsNotOnDiskWaitsHere() {
+    let bench = Bench { $0.ending = .goneAlone }
+    bench.add("a")
+    for _ in 0..<9 {
+      #expect(bench.take() == ["a"])
+      bench.finish("a", broken)
+      bench.advance(.seconds(300))
+    }
+    #expect(bench.queue.takeReturned().isEmpty && bench.queue.count == 1)
+  }
+
   @Test func aFullQueueRefusesAndTakesAgain() {
     let bench = Bench { $0.waiting = 2 }
     #expect(bench.add("a") && bench.add("b") && !bench.add("c"))

@@ -12,6 +12,8 @@ public struct Deadlines<Key: Hashable & Sendable>: Sendable {
 
   /// The earliest deadline; nil when there is none.
   public var next: Instant? { queue.first?.deadline }
+  /// The key that has it.
+  public var first: Key? { queue.first?.element }
   /// Keys that have a deadline.
   public var count: Int { armed.count }
 

@@ -34,6 +34,9 @@ public struct Delivery: Hashable, Sendable {
     (self.id, self.number, self.lane) = (id, number, lane)
     (self.part, self.body, self.expiresAt) = (part, body, expiresAt)
   }
+
+  /// Whether the record file has it until it is settled, and can hand it over again.
+  var isOnDisk: Bool { number != nil || part == .lost }
 }
 
 /// What came of one attempt.
@@ -99,4 +102,19 @@ public struct SettledDelivery: Hashable, Sendable {
   public var end: End
   /// How often it was sent.
   public var attempts: Int
+}
+
+/// A lane whose first message was not taken and is on disk: it waits there for the next attempt, with all that is behind it.
+public struct ReturnedLane: Hashable, Sendable {
+  /// Which.
+  public var lane: ExactText
+  /// How often its first message was sent.
+  public var attempts: Int
+  /// When it is to be sent again.
+  public var due: Instant
+
+  /// This one.
+  public init(lane: ExactText, attempts: Int, due: Instant) {
+    (self.lane, self.attempts, self.due) = (lane, attempts, due)
+  }
 }

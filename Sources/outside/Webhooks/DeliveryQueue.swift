@@ -3,7 +3,8 @@
 //
 //   enqueue ─▶ lane: first ─▶ next(at:) ─▶ on its way ─▶ finished ─▶ settled
 //                     ▲                                      │
-//                     └────────── backoff with jitter ◀──────┘
+//                     └────────── backoff with jitter ◀──────┤
+//                        what the disk has, after some attempts └─▶ returned, until `reopen`
 
 import Basics
 
@@ -28,6 +29,8 @@ public struct DeliveryLimits: Hashable, Sendable {
 
   /// Which answers end a message that was not taken.
   public var ending = Answers.everyRefusal
+  /// Attempts after which a message that is on disk waits there. More keep a lane that fails in memory for longer; fewer read more from disk.
+  public var attemptsInHand = 3
 
   /// The defaults of docs/webhooks.md.
   public init() {}
@@ -41,6 +44,8 @@ public struct DeliveryQueue: Sendable {
     var last: HTTPOutcome?
     var due: Instant
     var isOnItsWay = false
+    /// When the first message came, where its lane was returned since.
+    var since: Instant?
   }
 
   private let limits: DeliveryLimits
@@ -54,6 +59,9 @@ public struct DeliveryQueue: Sendable {
   /// Cancels that an earlier process left: it knew that their rings may have arrived.
   private var owed: Set<String> = []
   private var settled: [SettledDelivery] = []
+  private var returned: [ReturnedLane] = []
+  /// Lanes that were returned, since when their first messages wait. What comes of them was handed over before that was known.
+  private var away = Deadlines<ExactText>()
   /// When messages came that wait or are on their way.
   private var arrivals = Deadlines<String>()
   /// Messages that wait or are on their way.
@@ -74,12 +82,13 @@ public struct DeliveryQueue: Sendable {
 
   private mutating func add(_ delivery: Delivery, at now: Now) {
     count += 1
-    arrivals.set(delivery.id, at: now.instant)
     let name = ExactText(delivery.lane)
+    arrivals.set(delivery.id, at: lanes[name]?.since ?? now.instant)
     if lanes[name] == nil {
       lanes[name] = Lane(due: now.instant)
       due.push(now.instant, name)
     }
+    lanes[name]?.since = nil
     lanes[name]?.waiting.append(delivery)
     if delivery.part == .cancel { stopRetrying(name, at: now) }
   }
@@ -87,9 +96,17 @@ public struct DeliveryQueue: Sendable {
   /// Takes a message that an earlier process left, or one that the record file has, however many wait: it has been accepted. The rings of that
   /// process are over; what takes them back is sent.
   public mutating func restore(_ delivery: Delivery, at now: Now) {
-    guard delivery.part != .ring else { return }
+    guard delivery.part != .ring, away[ExactText(delivery.lane)] == nil else { return }
     if delivery.part == .cancel { owed.insert(delivery.id) }
     add(delivery, at: now)
+  }
+
+  /// What comes of a lane from now on is what comes next of it. It was returned after so many attempts.
+  public mutating func reopen(_ name: ExactText, attempts: Int, at now: Now) {
+    guard let since = away[name] else { return }
+    away.cancel(name)
+    lanes[name] = Lane(attempts: attempts, due: now.instant, since: since)
+    due.push(now.instant, name)
   }
 
   /// An earlier process has sent a ring in this lane, which may have arrived and ends then: what takes it back is sent.
@@ -135,6 +152,8 @@ public struct DeliveryQueue: Sendable {
       let wait = pause(after: lane.attempts, outcome)
       if now.wallMilliseconds + wait.milliseconds >= first.expiresAt {
         settle(&lane, .expired(last: outcome))
+      } else if first.isOnDisk, lane.attempts >= limits.attemptsInHand {
+        return giveBack(lane, name, due: now.instant + wait)
       } else {
         lane.due = now.instant + wait
       }
@@ -143,8 +162,23 @@ public struct DeliveryQueue: Sendable {
     due.push(lane.due, name)
   }
 
-  /// When the oldest message came that waits or is on its way.
-  public var oldest: Instant? { arrivals.next }
+  /// Its messages are on disk, and are no part of this any more.
+  private mutating func giveBack(_ lane: Lane, _ name: ExactText, due: Instant) {
+    away.set(name, at: lane.waiting.compactMap { arrivals[$0.id] }.min() ?? due)
+    for delivery in lane.waiting { arrivals.cancel(delivery.id) }
+    count -= lane.waiting.count
+    lanes[name] = nil
+    returned.append(ReturnedLane(lane: name, attempts: lane.attempts, due: due))
+  }
+
+  /// Takes the lanes that were returned since the last call. What `takeSettled` has of them came before.
+  public mutating func takeReturned() -> [ReturnedLane] {
+    defer { returned = [] }
+    return returned
+  }
+
+  /// When the oldest message came that waits or is on its way, or that has failed and waits on disk.
+  public var oldest: Instant? { [arrivals.next, away.next].compactMap { $0 }.min() }
 
   /// Takes the messages that are over since the last call.
   public mutating func takeSettled() -> [SettledDelivery] {

@@ -1,8 +1,10 @@
 // Which of the events that wait on disk are in the hands of the thread that tells a web server: a bounded part of them, in order. Pure.
 //
-//   on disk, by number:  ■ settled   □ in hand   ▨ of a lane that has enough in hand (behind)   · not looked at
+//   on disk, by number:  ■ settled   □ in hand   ▨ of a lane that has enough in hand, or that rests   · not looked at
 //                        ■ ■ □ ■ ▨ □ ▨ □ · · · · · · ·
 //                                      ▲ seen
+//
+// A lane whose first event was not taken rests: nothing of it is in hand until it is due.
 
 import Basics
 
@@ -17,16 +19,32 @@ struct EventWindow: Sendable {
   /// Events that are read from disk at a time. More make tickets wait for longer.
   static let step = 256
 
+  /// Lanes that rest; beyond it no new lane is begun. More cost their memory: a name and a time each.
+  static let mostResting = 16_384
+
+  /// Lanes in hand at once that have rested. More let events that are refused take the places of others.
+  static let mostRetried = 64
+
   private struct Lane: Sendable {
-    var inHand = 0
+    var inHand: Set<Int64> = []
     /// The highest number that was in hand.
     var last: Int64
-    /// Whether the disk has more of it, with numbers up to `seen`.
+    /// Whether the disk may have more of it, with numbers up to `seen`.
     var isBehind = false
+    /// How often its first event was not taken, where it rests or has rested.
+    var attempts = 0
+
+    /// Whether more of it should be read. What was not taken comes alone.
+    var isHungry: Bool { isBehind && attempts == 0 && inHand.count <= EventWindow.mostOfLane / 2 }
+    var isOver: Bool { inHand.isEmpty && !isBehind }
   }
 
   private var lanes: [ExactText: Lane] = [:]
   private var laneOf: [Int64: ExactText] = [:]
+  private var hungry: Set<ExactText> = []
+  private var resting = Deadlines<ExactText>()
+  /// Those in hand that have rested.
+  private var retried = 0
   /// All up to this number are settled, in hand, or of a lane that is behind.
   private(set) var seen: Int64 = 0
   /// The highest number on disk.
@@ -43,7 +61,10 @@ struct EventWindow: Sendable {
   mutating func note(last number: Int64) { last = max(last, number) }
 
   /// Whether the next events should be read, those after `seen`.
-  var wantsMore: Bool { seen < last && laneOf.count <= Self.most / 2 }
+  var wantsMore: Bool { seen < last && laneOf.count <= Self.most / 2 && resting.count < Self.mostResting }
+
+  /// When a lane that rests is to be read again; nil while none rests, or others that have rested are in hand.
+  var nextDue: Instant? { retried < Self.mostRetried && laneOf.count < Self.most ? resting.next : nil }
 
   /// What becomes of an event that is offered.
   enum Place {
@@ -57,11 +78,12 @@ struct EventWindow: Sendable {
 
   /// Takes the next event that waits after `seen`, if there is space for it.
   mutating func offer(_ number: Int64, lane name: String) -> Place {
-    guard laneOf.count < Self.most else { return .full }
+    guard laneOf.count < Self.most, resting.count < Self.mostResting else { return .full }
     seen = max(seen, number)
     let name = ExactText(name)
-    if let lane = lanes[name], lane.isBehind || lane.inHand >= Self.mostOfLane {
+    if let lane = lanes[name], lane.isBehind || lane.attempts > 0 || lane.inHand.count >= Self.mostOfLane {
       lanes[name]?.isBehind = true
+      look(at: name)
       return .behind
     }
     hold(number, name)
@@ -71,26 +93,54 @@ struct EventWindow: Sendable {
   /// The disk has nothing that waits between `seen` and this number.
   mutating func skip(to number: Int64) { seen = max(seen, number) }
 
-  /// A lane of which more should be read: up to `limit` with numbers above `after` and up to `seen`.
-  var wanted: (lane: String, after: Int64, limit: Int)? {
+  /// A lane of which more should be read.
+  struct Wanted: Sendable {
+    var lane: ExactText
+    /// Those with numbers above this, and up to `seen`.
+    var after: Int64
+    var limit: Int
+    /// How often its first event was not taken; 0 where it has not rested.
+    var attempts: Int
+  }
+
+  /// What should be read first.
+  func wanted(at now: Instant) -> Wanted? {
     let space = Self.most - laneOf.count
-    guard space > 0, let next = lanes.first(where: { $0.value.isBehind && $0.value.inHand <= Self.mostOfLane / 2 })
-    else { return nil }
-    return (next.key.text, next.value.last, min(Self.mostOfLane - next.value.inHand, space))
+    guard space > 0 else { return nil }
+    if let due = nextDue, due <= now, let name = resting.first, let lane = lanes[name] {
+      return Wanted(lane: name, after: lane.last, limit: 1, attempts: lane.attempts)
+    }
+    guard let name = hungry.first, let lane = lanes[name] else { return nil }
+    return Wanted(lane: name, after: lane.last, limit: min(Self.mostOfLane - lane.inHand.count, space), attempts: 0)
   }
 
   /// What was read of such a lane.
-  mutating func take(_ numbers: [Int64], ofLane name: String, wanted limit: Int) {
-    let name = ExactText(name)
+  mutating func take(_ numbers: [Int64], of wanted: Wanted) {
+    let name = wanted.lane
+    if resting[name] != nil {
+      resting.cancel(name)
+      if numbers.isEmpty { lanes[name]?.attempts = 0 } else { retried += 1 }
+    }
     for number in numbers { hold(number, name) }
-    guard numbers.count < limit else { return }
-    lanes[name]?.isBehind = false
-    if lanes[name]?.inHand == 0 { lanes[name] = nil }
+    if numbers.count < wanted.limit { lanes[name]?.isBehind = false }
+    look(at: name)
+  }
+
+  /// The first event of a lane was not taken, so often: nothing of it is in hand any more, and it rests until then. False where nothing was.
+  mutating func rest(_ name: ExactText, attempts: Int, until due: Instant) -> Bool {
+    guard var lane = lanes[name], let first = lane.inHand.min() else { return false }
+    if lane.attempts > 0 { retried -= 1 }
+    for number in lane.inHand { laneOf[number] = nil }
+    (lane.inHand, lane.last, lane.isBehind, lane.attempts) = ([], first - 1, true, max(attempts, 1))
+    lanes[name] = lane
+    resting.set(name, at: due)
+    look(at: name)
+    return true
   }
 
   private mutating func hold(_ number: Int64, _ lane: ExactText) {
     guard laneOf.updateValue(lane, forKey: number) == nil else { return }
-    lanes[lane, default: Lane(last: number)].inHand += 1
+    lanes[lane, default: Lane(last: number)].inHand.insert(number)
     lanes[lane]?.last = number
   }
 
@@ -98,8 +148,20 @@ struct EventWindow: Sendable {
   @discardableResult
   mutating func settle(_ number: Int64) -> Bool {
     guard let name = laneOf.removeValue(forKey: number), var lane = lanes[name] else { return false }
-    lane.inHand -= 1
-    lanes[name] = lane.inHand == 0 && !lane.isBehind ? nil : lane
+    lane.inHand.remove(number)
+    if lane.attempts > 0 {
+      lane.attempts = 0
+      retried -= 1
+    }
+    lanes[name] = lane
+    look(at: name)
     return true
+  }
+
+  /// Keeps in mind whether more of a lane is to be read, or forgets it.
+  private mutating func look(at name: ExactText) {
+    guard let lane = lanes[name] else { return }
+    if lane.isHungry { hungry.insert(name) } else { hungry.remove(name) }
+    if lane.isOver { lanes[name] = nil }
   }
 }

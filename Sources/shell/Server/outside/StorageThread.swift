@@ -30,16 +30,12 @@ final class StorageThread: Sendable {
   private let mailbox: Mailbox<Input>
   private let thread: OwnerThread
   private let shared: Locked<StorageFigures>
-  /// What became of events, for which there is always space: the thread has handed out no more than `EventWindow.most` of each realm.
-  /// Those that found no space are among them as numbers.
-  private let eventChanges: Locked<[EventChange]>
+  private let inbox: EventInbox
 
-  private init(
-    mailbox: Mailbox<Input>, thread: OwnerThread, figures: Locked<StorageFigures>, events: Locked<[EventChange]>
-  ) {
+  private init(mailbox: Mailbox<Input>, thread: OwnerThread, figures: Locked<StorageFigures>, inbox: EventInbox) {
     self.mailbox = mailbox
     self.thread = thread
-    (shared, eventChanges) = (figures, events)
+    (shared, self.inbox) = (figures, inbox)
   }
 
   /// What it has done and has yet to do.
@@ -61,11 +57,11 @@ final class StorageThread: Sendable {
     let mailbox = Mailbox<Input>(capacity: patience)
     let opened = Promise<[Realm: Restored]?>()
     let figures = Locked(StorageFigures(isOn: true))
-    let events = Locked<[EventChange]>([])
+    let inbox = EventInbox()
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
         var loop = try StorageLoop(
-          path: path, keeping: keeping, log: log, figures: figures, events: events, answer: answer)
+          path: path, keeping: keeping, log: log, figures: figures, inbox: inbox, answer: answer)
         opened.give(try loop.restore(rules, deliveries: deliveries))
         loop.run(mailbox)
       } catch {
@@ -82,7 +78,7 @@ final class StorageThread: Sendable {
       thread.join()
       return nil
     }
-    return (StorageThread(mailbox: mailbox, thread: thread, figures: figures, events: events), restored)
+    return (StorageThread(mailbox: mailbox, thread: thread, figures: figures, inbox: inbox), restored)
   }
 
   /// Takes changes of a realm to be written; false when too many wait already.
@@ -91,7 +87,7 @@ final class StorageThread: Sendable {
     _ ticket: Ticket, _ changes: [StoreChange], of realm: Realm = .default, toldBy events: [WebhookMessage] = []
   ) -> Bool {
     if post(events.map { .message($0) } + [.store(ticket, changes, realm)]) { return true }
-    for event in events { miss(event) }
+    for event in events { inbox.miss(in: event.realm) }
     return false
   }
 
@@ -101,16 +97,8 @@ final class StorageThread: Sendable {
   /// Takes a message that waits to be delivered; the same holds. An event that does not fit is lost: it gets a number all the same, so that this
   /// is told.
   func keep(_ message: WebhookMessage) {
-    if message.part != .ring, !post([.message(message)]), message.endpoint == .events { miss(message) }
-  }
-
-  private func miss(_ message: WebhookMessage) {
-    eventChanges.withLock { changes in
-      if case .missed(message.realm, let count)? = changes.last {
-        changes[changes.count - 1] = .missed(message.realm, count + 1)
-      } else {
-        changes.append(.missed(message.realm, 1))
-      }
+    if message.part != .ring, !post([.message(message)]), message.endpoint == .events {
+      inbox.miss(in: message.realm)
     }
   }
 
@@ -118,13 +106,9 @@ final class StorageThread: Sendable {
   func follow(_ realm: Realm, _ sink: @escaping EventSink) { mailbox.post(.follow(realm, sink)) }
 
   /// Says what became of events that were handed over.
-  func settle(_ change: EventChange) {
-    let isFirst = eventChanges.withLock { changes in
-      changes.append(change)
-      return changes.count == 1
-    }
+  func settle(_ news: EventNews) {
     // Where there is no space for it the thread has other reasons to wake up.
-    if isFirst { mailbox.post(.settled) }
+    if inbox.add(news) { mailbox.post(.settled) }
   }
 
   /// Waits until what has been taken is written, and events of it are handed over. False where there is no space to ask.
@@ -212,10 +196,7 @@ private struct StorageLoop: ~Copyable {
   private let log: Logger
   private let keeping: StorageRetention
   private let figures: Locked<StorageFigures>
-  private let eventChanges: Locked<[EventChange]>
-  private var feeds: [Realm: EventFeed] = [:]
-  /// Whether events are left that are too old or too much.
-  private var hasMoreToTrim = false
+  private var events: EventFeeds
   private let answer: @Sendable (Command) -> Void
   private var nextTidying: Int64 = 0
   /// Records and ended calls that were written since.
@@ -231,13 +212,14 @@ private struct StorageLoop: ~Copyable {
 
   init(
     path: String, keeping: StorageRetention, log: Logger, figures: Locked<StorageFigures>,
-    events: Locked<[EventChange]>, answer: @escaping @Sendable (Command) -> Void
+    inbox: EventInbox, answer: @escaping @Sendable (Command) -> Void
   ) throws(StorageError) {
     file = try RecordFile(path: path, wallMilliseconds: WallClock.milliseconds())
     self.path = path
     self.log = log
     self.keeping = keeping
-    (self.figures, eventChanges) = (figures, events)
+    self.figures = figures
+    events = EventFeeds(inbox, keep: keeping.events, log: log)
     self.answer = answer
     report()
   }
@@ -270,7 +252,7 @@ private struct StorageLoop: ~Copyable {
       let drained = MonotonicClock.now().nanoseconds
       mailbox.drain(into: &inputs)
       var batch = Batch()
-      for change in eventChanges.withLock({ $0.takeAll() }) { settle(change, &batch) }
+      batch.events = events.takeNews()
       for input in inputs { take(input, &batch) }
       write(&batch)
       retry()
@@ -281,8 +263,10 @@ private struct StorageLoop: ~Copyable {
   }
 
   private var patience: Int64 {
-    if feeds.values.contains(where: \.isBusy) || (hasMoreToTrim && unwritten.isEmpty) { return 0 }
-    return unwritten.isEmpty ? Self.looking : Self.retrying
+    guard unwritten.isEmpty else { return Self.retrying }
+    let now = MonotonicClock.now()
+    guard let next = events.nextDeadline(at: now) else { return Self.looking }
+    return min(max(0, (next - now).nanoseconds), Self.looking)
   }
 
   private mutating func take(_ input: StorageThread.Input, _ batch: inout Batch) {
@@ -305,7 +289,7 @@ private struct StorageLoop: ~Copyable {
     case .fetch(let ticket, let query, let realm):
       write(&batch)
       read(ticket, query, of: realm)
-    case .follow(let realm, let sink): follow(realm, sink)
+    case .follow(let realm, let sink): events.follow(realm, sink)
     case .settled: break
     case .flush(let isDone):
       write(&batch)
@@ -318,40 +302,25 @@ private struct StorageLoop: ~Copyable {
 
   // MARK: - Events
 
-  private mutating func settle(_ change: EventChange, _ batch: inout Batch) {
-    batch.events.append(change)
-    for realm in feeds.keys where change.isSettled(in: realm) { feeds[realm]?.settled(change) }
-  }
-
-  private mutating func follow(_ realm: Realm, _ sink: @escaping EventSink) {
-    do throws(StorageError) {
-      feeds[realm] = try EventFeed(realm, keep: keeping.events[realm] ?? EventKeep(), file: &file, sink: sink)
-    } catch {
-      note(error)
-    }
-  }
-
+  /// Nothing is read while something waits for the disk: what came of it would wait as well.
   private mutating func pump() {
-    for realm in feeds.keys {
-      do throws(StorageError) {
-        try feeds[realm]?.pump(&file)
-      } catch {
-        note(error)
-      }
+    guard unwritten.isEmpty else { return }
+    if let error = events.pump(&file, at: MonotonicClock.now()) {
+      if error.kind == .damaged { setAside(because: error) }
+      tell(error)
     }
-    let waiting = feeds.mapValues(\.waiting)
+    let waiting = events.waiting
     figures.withLock { $0.events = waiting }
   }
 
-  private mutating func handOver(_ outcome: EventOutcome) {
-    for (realm, events) in Dictionary(grouping: outcome.numbered, by: \.realm) { feeds[realm]?.written(events) }
-    for (realm, count) in outcome.lost {
-      feeds[realm]?.lost(count)
-      if count > 0 {
-        log.warning("webhook_events_lost", ["realm": LogValue(realm.name), "events": LogValue(count)])
-      }
+  /// Damage was found by reading.
+  private mutating func setAside(because error: StorageError) {
+    do throws(StorageError) {
+      try file.setAside(because: error, wallMilliseconds: WallClock.milliseconds())
+    } catch {
+      note(error)
     }
-    hasMoreToTrim = outcome.hasMore
+    report()
   }
 
   /// Lets a moment pass, if the last transaction has only just begun.
@@ -395,7 +364,7 @@ private struct StorageLoop: ~Copyable {
   /// Looks at the file that nothing has been written to for a while.
   private mutating func look() {
     let now = MonotonicClock.now().nanoseconds
-    guard unwritten.isEmpty, now >= nextLook || hasMoreToTrim, !isStopping else { return }
+    guard unwritten.isEmpty, now >= nextLook || events.hasMoreToTrim, !isStopping else { return }
     _ = commit(Batch())
   }
 
@@ -407,13 +376,16 @@ private struct StorageLoop: ~Copyable {
     do throws(StorageError) {
       let outcome = try file.apply(
         batch.changes, outbox: batch.outbox, events: batch.events, retention: isTidying ? keeping.at(wall) : nil,
-        trim: EventTrim(keep: keeping.events, inHand: feeds.mapValues(\.inHand)), wallMilliseconds: wall)
-      handOver(outcome)
+        trim: events.trim, wallMilliseconds: wall)
+      events.committed(outcome)
       if isTidying { (nextTidying, untidied) = (wall + Self.tidying, 0) }
       untidied += batch.changes.count(where: \.change.endsACall)
       if trouble != nil { log.info("storage_recovered", ["path": LogValue(path)]) }
+      // The file that is written is another one than was read before.
+      if trouble?.kind == .replaced { events.begunAnew(&file) }
       trouble = nil
     } catch {
+      events.failed()
       note(error)
     }
     report()
@@ -422,18 +394,20 @@ private struct StorageLoop: ~Copyable {
 
   /// One line for each new trouble, not for each message that meets it.
   private mutating func note(_ error: StorageError) {
-    if error != trouble {
-      log.error(
-        "storage_failed",
-        ["path": LogValue(path), "reason": LogValue("\(error)"), "remedy": LogValue(error.remedy)])
-    }
+    if error != trouble { tell(error) }
     trouble = error
+  }
+
+  private func tell(_ error: StorageError) {
+    log.error(
+      "storage_failed", ["path": LogValue(path), "reason": LogValue("\(error)"), "remedy": LogValue(error.remedy)])
   }
 
   private mutating func report() {
     for notice in file.takeNotices() {
       switch notice {
       case .setAside(let name, let error):
+        events.begunAnew(&file)
         log.error(
           "storage_damaged",
           [
@@ -450,25 +424,6 @@ private struct StorageLoop: ~Copyable {
           ])
       }
     }
-  }
-}
-
-extension EventChange {
-  /// Whether it says what became of something of this realm that was handed over.
-  fileprivate func isSettled(in wanted: Realm) -> Bool {
-    switch self {
-    case .delivered(let realm, _), .dropped(let realm, _), .toldDropped(let realm, _), .expired(let realm, _),
-      .toldLost(let realm, _):
-      realm == wanted
-    case .add, .missed: false
-    }
-  }
-}
-
-extension [EventChange] {
-  fileprivate mutating func takeAll() -> Self {
-    defer { self = [] }
-    return self
   }
 }
 

@@ -45,7 +45,7 @@ final class WebhookThread: Sendable {
     _ settings: ServerConfiguration.Webhooks, of realm: Realm = .default, restored: Restored, log: Logger,
     patience: Int = WebhookThread.patience,
     makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() },
-    settle: @escaping @Sendable (EventChange) -> Void = { _ in }, forget: @escaping @Sendable (String) -> Void
+    settle: @escaping @Sendable (EventNews) -> Void = { _ in }, forget: @escaping @Sendable (String) -> Void
   ) {
     let (mailbox, shared) = (Mailbox<Input>(capacity: patience), self.shared)
     self.mailbox = mailbox
@@ -126,7 +126,7 @@ private struct WebhookLoop: ~Copyable {
   private let log: Logger
   private let figures: Locked<[String: WebhookFigures]>
   private let realm: Realm
-  private let settle: @Sendable (EventChange) -> Void
+  private let settle: @Sendable (EventNews) -> Void
   private let forget: @Sendable (String) -> Void
   private var sender: HTTPSender
   private var channels: [WebhookChannel]
@@ -135,7 +135,7 @@ private struct WebhookLoop: ~Copyable {
 
   init(
     _ settings: ServerConfiguration.Webhooks, of realm: Realm, sender: consuming HTTPSender, log: Logger,
-    figures: Locked<[String: WebhookFigures]>, settle: @escaping @Sendable (EventChange) -> Void,
+    figures: Locked<[String: WebhookFigures]>, settle: @escaping @Sendable (EventNews) -> Void,
     forget: @escaping @Sendable (String) -> Void
   ) {
     self.sender = sender
@@ -228,6 +228,7 @@ private struct WebhookLoop: ~Copyable {
   private mutating func take(_ events: EventSupply) {
     guard let index = index(of: WebhookMessage.Endpoint.events.rawValue) else { return }
     for drop in events.dropped { channels[index].drops.add(drop) }
+    for (lane, attempts) in events.reopened { channels[index].queue.reopen(lane, attempts: attempts, at: now) }
     for delivery in events.deliveries { channels[index].queue.restore(delivery, at: now) }
   }
 
@@ -264,13 +265,14 @@ private struct WebhookLoop: ~Copyable {
 
   private mutating func endSettled(_ index: Int) {
     for settled in channels[index].queue.takeSettled() { end(settled, index) }
+    for lane in channels[index].queue.takeReturned() { settle(.returned(realm, lane)) }
   }
 
   private mutating func finished(_ id: String, _ outcome: HTTPOutcome) {
     for index in channels.indices where channels[index].queue.isOnItsWay(id) {
       note(outcome, index)
       let told = channels[index].drops.finished(id, isTaken: outcome.isSuccess).compactMap(\.number)
-      if !told.isEmpty { settle(.toldDropped(realm, told)) }
+      if !told.isEmpty { settle(.change(.toldDropped(realm, told))) }
       channels[index].queue.finished(id, outcome, at: now)
     }
   }
@@ -290,18 +292,20 @@ private struct WebhookLoop: ~Copyable {
   /// What the record file has to know.
   private mutating func note(_ settled: SettledDelivery, _ index: Int) {
     let delivery = settled.delivery
-    if case .refused = settled.end, channels[index].name == WebhookMessage.Endpoint.events.rawValue {
+    if case .refused = settled.end, delivery.part != .lost,
+      channels[index].name == WebhookMessage.Endpoint.events.rawValue
+    {
       channels[index].drops.add(DroppedDelivery(id: delivery.id, number: delivery.number))
     }
     switch (delivery.part, delivery.number) {
     case (.ring, _): break
-    case (.lost, _): settle(.toldLost(realm, id: delivery.id))
+    case (.lost, _): settle(.change(.toldLost(realm, id: delivery.id)))
     case (_, nil): forget(delivery.id)
     case (_, let number?):
       switch settled.end {
-      case .delivered, .pointless: settle(.delivered(realm, number))
-      case .refused: settle(.dropped(realm, DroppedEvent(id: delivery.id, number: number)))
-      case .expired: settle(.expired(realm, number))
+      case .delivered, .pointless: settle(.change(.delivered(realm, number)))
+      case .refused: settle(.change(.dropped(realm, DroppedEvent(id: delivery.id, number: number))))
+      case .expired: settle(.change(.expired(realm, number)))
       }
     }
   }
