@@ -147,6 +147,7 @@ let storeys: [[Target]] = [
       module(
         "Admin",
         ["Basics", "Calls", "DoorKit", "Names", "RoostProtocol", "Members", "WebSockets", "Logging"]),
+      module("API", ["Basics", "Crypto", "Members", "Names", "RoostProtocol", "Threads", "WebSockets"]),
     ]),
   storey(
     "outside",
@@ -172,7 +173,7 @@ let storeys: [[Target]] = [
         [
           "Basics", "RoostProtocol", "Calls", "Conference", "Members", "Names", "Storage", "Webhooks", "Configuration",
           "WebSockets",
-          "Logging", "DoorKit", "NativeDoor", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP",
+          "Logging", "DoorKit", "NativeDoor", "Whip", "Flashphoner", "Admin", "API", "WebClient", "Negotiation", "RTP",
           "Crypto", "Media",
           "MediaControl",
           "MediaWorker", "CLinux", "Forwarding", "SRTP", "Threads",
@@ -338,6 +339,7 @@ let package = Package(
       ]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
+    tests("APITests", ["API", "Basics", "Members", "Names", "RoostProtocol", "WebSockets"]),
     tests(
       "AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Members", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),

@@ -17,7 +17,9 @@ import Testing
   private func next(after action: OperatorAction?) -> OperatorAction? {
     switch action {
     case nil: .look
-    case .look: .setLocked(true, room: "demo")
+    case .look: .lookAt(room: "demo")
+    case .lookAt: .change(room: "demo", media: .video, locked: false)
+    case .change: .setLocked(true, room: "demo")
     case .setLocked(true, _): .setLocked(false, room: "demo")
     case .setLocked(false, _): .setMedia(.audio, room: "demo")
     case .setMedia: .remove(user: "B", room: "demo")
@@ -72,7 +74,7 @@ import Testing
       }
       (action, count) = (next(after: one), count + 1)
     }
-    #expect(count == 23 && refused > 3 && refused < 12)
+    #expect(count == 25 && refused > 3 && refused < 12)
   }
 
   @Test func aLineSaysWhatItWasAbout() throws {

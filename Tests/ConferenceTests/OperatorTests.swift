@@ -29,6 +29,23 @@ import Testing
     #expect(scene.operate(.closeRoom("stage")) == .success(.removed(0)))
   }
 
+  /// Both or nothing, and what is so already stays so.
+  @Test func aRoomIsChangedInOneStep() throws {
+    let scene = Scene()
+    let people = ["a", "b"].map { scene.client($0) }
+    for person in people { _ = try scene.join(person).get() }
+    func change(_ media: MediaClass?, _ isLocked: Bool?, _ room: String = "demo") throws -> OperatorOverview.Room {
+      let answer = try scene.operate(.change(room: room, media: media, locked: isLocked)).get()
+      guard case .overview(let seen) = answer, let room = seen.rooms.first else { throw ErrorObject(.internalError) }
+      return room
+    }
+    #expect(try !change(nil, false).locked, "it is open already")
+    let changed = try change(.audio, true)
+    #expect(changed.locked && changed.media == .audio && changed.participants.count == 2)
+    #expect(try change(.video, false).media == .video)
+    #expect(throws: ErrorObject.self) { try change(.audio, true, "nowhere") }
+  }
+
   @Test func somebodyIsPutOutOfARoom() throws {
     let scene = Scene()
     let (a, b) = (scene.client("a"), scene.client("b"))

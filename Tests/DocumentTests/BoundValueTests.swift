@@ -6,7 +6,7 @@ import Testing
 @Suite struct BoundValueTests {
   /// Bounds that the line of their constant does not say in one number: in words, of several parts, or by another constant.
   private static let others: Set = [
-    "content of an HTTP request", "the same of the token of `/admin",
+    "content of an HTTP request", "the same of the token of `/admin", "the same of secrets of the API",
     "messages of a Flashphoner client, by weight; what they ask for counts for their user as above",
     "streams that a user begins over all connections, by weight", "a chat message, as how many it counts",
     "time of a moderator's ban of an address", "time of an operator's", "width of a network that an operator bans",

@@ -15,7 +15,8 @@ struct WireTests {
   private func copy() throws -> URL {
     let folder = FileManager.default.temporaryDirectory.appending(path: "wire-\(UUID())")
     for path in [
-      "Sources/wire/RoostProtocol", "docs/protocol.md", "docs/protocol.schema.json",
+      "Sources/wire/RoostProtocol", "Sources/doors/API", "docs/openapi.json", "docs/protocol.md",
+      "docs/protocol.schema.json",
       "Sources/clients/WebClient/Assets/roost.d.ts", "Fuzz/Targets/MethodFields.swift",
     ] {
       let target = folder.appending(path: path)
@@ -64,6 +65,12 @@ struct WireTests {
       "RoomMessages.swift", "  public var after: String?", "  public private(set) var after: String?",
       "expected `public var"
     ),
+    (
+      "../../../doors/API/Objects.swift", "public var locked: Bool\n", "public var isLocked: Bool\n",
+      "docs/openapi.json is not"
+    ),
+    ("../../../doors/API/Operations.swift", "-> RoomPage", "-> RoomPge", "and not `RoomPge`"),
+    ("../../../doors/API/Operations.swift", "// GET /rooms ?page", "// GET rooms ?page", "METHOD /path"),
     ("../frames/Validation.swift", "extension ViewShowParams: HasRule", "extension ViewShowParams", ": HasRule"),
   ]) func anotherDeclarationIsFound(file: String, old: String, new: String, complaint: String) throws {
     let folder = try copy()

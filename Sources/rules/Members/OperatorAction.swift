@@ -9,10 +9,15 @@ import RoostProtocol
 public enum OperatorAction: Hashable, Sendable {
   /// Shows rooms and calls, and who is in them.
   case look
+  /// Shows one room, and who is in it.
+  case lookAt(room: String)
   /// Puts everybody out of a room.
   case closeRoom(String)
   /// Lets nobody more into a room, or lets people in again, whoever has locked it or opened a lobby. Who is in it stays, and may come back from a lost connection.
   case setLocked(Bool, room: String)
+  /// Locks a room or opens it, and lets it go on with this: both, or nothing where one is refused. What is so already stays so. The answer is the
+  /// room as it is then.
+  case change(room: String, media: MediaClass?, locked: Bool?)
   /// Lets a room go on with video, or without.
   case setMedia(MediaClass, room: String)
   /// Puts a user out of a room.

@@ -20,12 +20,15 @@ extension Rooms {
     _ action: OperatorAction, _ calls: [Call], _ step: inout Step
   ) throws(ErrorObject) -> OperatorAnswer? {
     switch action {
-    case .look:
-      var overview = OperatorOverview(self, calls: calls)
-      let doors = restored.doors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
-      overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
-      return .overview(overview)
+    case .look: return .overview(OperatorOverview(of: self, calls: calls))
+    case .lookAt(let name): return .overview(try OperatorOverview(ofRoom: name, in: self))
     case .closeRoom(let name): return .removed(close(try table.listedRoom(name), &step))
+    case .change(let name, let media, let isLocked):
+      let before = try OperatorOverview(ofRoom: name, in: self)
+      if let media { _ = try perform(.setMedia(media, room: name), calls, &step) }
+      let isBarred = before.rooms.contains { $0.locked || $0.lobby }
+      if let isLocked, isLocked || isBarred { _ = try perform(.setLocked(isLocked, room: name), calls, &step) }
+      return .overview((try? OperatorOverview(ofRoom: name, in: self)) ?? before.opened)
     case .setLocked(true, let name):
       Doors.lock(try table.listedRoom(name), &seating.table, &step)
       return .locked(true)
@@ -107,16 +110,40 @@ enum Eviction {
 }
 
 extension OperatorOverview {
-  fileprivate init(_ rooms: Rooms, calls: [Call]) {
-    let table = rooms.table
+  /// Rooms with somebody in them, and those that nobody has come back to since a restart.
+  fileprivate init(of rooms: Rooms, calls: [Call]) {
+    let kept = rooms.restored.doors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
     self.init(
-      rooms: table.listed.map { room in
-        Room(
-          room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
-          locked: room.isLocked || room.moderation.door == .locked, lobby: room.moderation.door == .lobby,
-          chatDisabled: room.moderation.isChatDisabled, waiting: room.moderation.lobby.waiting.map(\.wire),
-          participants: room.members.compactMap { table.seats[$0].map { .init($0, in: rooms) } })
-      }, calls: calls)
+      rooms: rooms.table.listed.map { $0.seen(in: rooms) } + kept.compactMap { Room($0, rooms.rules) }, calls: calls)
+  }
+
+  /// The same of a room that was kept for its door alone, which is open now.
+  fileprivate var opened: OperatorOverview {
+    var opened = self
+    for index in rooms.indices { (opened.rooms[index].locked, opened.rooms[index].lobby) = (false, false) }
+    return opened
+  }
+
+  /// One room.
+  /// - Throws: 2001 where there is none, and none has stayed as it was made before a restart.
+  fileprivate init(ofRoom name: String, in rooms: Rooms) throws(ErrorObject) {
+    guard !CallRoom.isName(name) else { throw ErrorObject(.roomNotFound) }
+    let room = rooms.table[named: name].flatMap { rooms.table[$0] }.map { $0.seen(in: rooms) }
+    guard let found = room ?? rooms.restored.doors[name].flatMap({ Room($0, rooms.rules) }) else {
+      throw ErrorObject(.roomNotFound)
+    }
+    self.init(rooms: [found], calls: [])
+  }
+}
+
+extension Room {
+  /// As an operator sees it.
+  fileprivate func seen(in rooms: Rooms) -> OperatorOverview.Room {
+    OperatorOverview.Room(
+      room: name, kind: rules.kind, media: effectiveMedia, limit: info.limit,
+      locked: isLocked || moderation.door == .locked, lobby: moderation.door == .lobby,
+      chatDisabled: moderation.isChatDisabled, waiting: moderation.lobby.waiting.map(\.wire),
+      participants: members.compactMap { rooms.table.seats[$0].map { .init($0, in: rooms) } })
   }
 }
 

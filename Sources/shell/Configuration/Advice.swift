@@ -15,7 +15,8 @@ extension ServerConfiguration {
 
   /// Everything worth a word: in the order of the file, and then about files with secrets. `file`: where it was read from.
   public func advice(readFrom file: String?) -> [ConfigurationAdvice] {
-    accessAdvice + limits.advice + sessions.advice(calls) + calls.advice + operators + secretAdvice(besides: file)
+    accessAdvice + limits.advice + sessions.advice(calls) + calls.advice + operators + applications
+      + secretAdvice(besides: file)
   }
 }
 
@@ -32,6 +33,21 @@ extension ServerConfiguration {
       messages.append("is shown in the clear: set \(key), or listen to a proxy on this machine that has TLS")
     }
     return messages.map { ConfigurationAdvice(key: "admin.token", message: $0) }
+  }
+}
+
+extension ServerConfiguration {
+  fileprivate var applications: [ConfigurationAdvice] {
+    guard let address = api.ownAddress else { return [] }
+    var messages: [(key: String, message: String)] = []
+    if api.tls == nil, !address.isLoopback {
+      messages.append(
+        ("api.tls", "secrets are shown in the clear: set it, or listen to a proxy on this machine that has TLS"))
+    }
+    if api.keys.isEmpty, admin.token == nil {
+      messages.append(("api.keys", "has no key, and there is no admin.token: nobody may use the API"))
+    }
+    return messages.map { ConfigurationAdvice(key: $0.key, message: $0.message) }
   }
 }
 

@@ -81,6 +81,8 @@ extension ServerConfiguration {
     access.read(&root, realms: realmNames)
     let others = [("the port of listen", listening)] + (flashphoner.port.map { [("flashphoner.port", $0)] } ?? [])
     root.section("admin") { admin.read(&$0, besides: others) }
+    let ports = others + (admin.port.map { [("admin.port", $0)] } ?? [])
+    root.section("api") { api.read(&$0, besides: ports, realms: realmNames) }
   }
 }
 

@@ -17,7 +17,10 @@ extension ServerConfiguration {
       guard case .secretFile(let path) = key.source else { continue }
       files.note("access.keys[\(index + 1)].\(key.field)", at: path)
     }
-    for (name, tls) in [("listen", listen.tls), ("flashphoner", flashphoner.tls), ("admin", admin.tls)] {
+    for (index, key) in api.keys.enumerated() { files.note("api.keys[\(index + 1)].secret_file", at: key.secretFile) }
+    for (name, tls) in [
+      ("listen", listen.tls), ("flashphoner", flashphoner.tls), ("admin", admin.tls), ("api", api.tls),
+    ] {
       if let tls { files.note("\(name).tls.key", at: tls.key) }
     }
     return files

@@ -39,6 +39,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var access = Access()
   /// Who may read `/metrics`, and who may operate.
   public var admin = Admin()
+  /// The API for an application's own servers.
+  public var api = API()
 
   /// A working demo: three seats in room `demo`, any other name a group room, on this machine only.
   public init() {}

@@ -23,9 +23,11 @@ enum ConferenceInput: Sendable {
   case command(Command)
   /// What workers report.
   case worker([WorkerEvent])
-  /// What an operator wants, in which realm and from where, and whom to tell what has come of it; that is called on the conference thread.
+  /// What an operator wants, in which realm, from where and by the name of what they showed, and whom to tell what has come of it; that is
+  /// called on the conference thread.
   case operate(
-    OperatorAction, in: Realm = .default, from: SocketAddress?, @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+    OperatorAction, in: Realm = .default, from: SocketAddress?, by: String = "admin.token",
+    @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
   )
   /// A look at the numbers.
   case snapshot(@Sendable (ConferenceSnapshot) -> Void)
@@ -161,7 +163,8 @@ struct ConferenceLoop: ~Copyable {
     switch input {
     case .command(let command): apply(command)
     case .worker(let events): for event in events { handle(event) }
-    case .operate(let action, let realm, let peer, let reply): operate(action, in: realm, from: peer, reply)
+    case .operate(let action, let realm, let peer, let name, let reply):
+      operate(action, in: realm, from: peer, by: name, reply)
     case .snapshot(let reply): reply(snapshot)
     case .stop: isStopping = true
     }
@@ -181,10 +184,10 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private mutating func operate(
-    _ action: OperatorAction, in realm: Realm, from peer: SocketAddress?,
+    _ action: OperatorAction, in realm: Realm, from peer: SocketAddress?, by name: String,
     _ reply: @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
   ) {
-    let (answer, effects) = realms.operate(action, in: realm, from: peer?.description ?? "", at: now)
+    let (answer, effects) = realms.operate(action, in: realm, from: peer?.description ?? "", by: name, at: now)
     carryOut([effects])
     reply(answer)
   }

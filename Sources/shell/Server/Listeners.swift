@@ -1,9 +1,11 @@
-// The web servers of the process: the page and its doors, the one for Flashphoner's apps, and the one for operators.
+// The web servers of the process: the page and its doors, the one for Flashphoner's apps, the one for operators, and that of the API.
 
+import API
 import Admin
 import Configuration
 import Logging
 import DoorKit
+import RoostProtocol
 import Threads
 import WebSockets
 
@@ -23,6 +25,8 @@ struct Listeners: Sendable {
   let own: [(name: String, server: WebServer)]
   /// For operators, where they do not come to the port of the page.
   let admin: WebServer?
+  /// For an application's own servers, where there is one.
+  let api: WebServer?
 
   /// Starts them. Where one cannot, none is left.
   init(_ configuration: ServerConfiguration, _ content: Content) throws(StartError) {
@@ -37,6 +41,8 @@ struct Listeners: Sendable {
       self.own = own
       admin = try Self.startAdmin(configuration, content)
       if let admin { started.append(admin) }
+      api = try Self.startAPI(configuration, content)
+      if let api { started.append(api) }
       web = try Self.startWeb(configuration, content)
     } catch {
       for server in started { server.stop() }
@@ -63,6 +69,7 @@ struct Listeners: Sendable {
     web.stop()
     for listener in own { listener.server.stop() }
     admin?.stop()
+    api?.stop()
   }
 
   // MARK: Starting
@@ -138,8 +145,17 @@ struct Listeners: Sendable {
       })
   }
 
+  /// Where there is an API, it is the one way: who asks at `/admin` is sent there.
   private static func operatorRoutes(_ configuration: ServerConfiguration, _ content: Content) -> [HTTPRoute] {
-    configuration.admin.token.map { operatorRoutes(token: $0, content.conference, content.log).routes } ?? []
+    if let port = configuration.api.port {
+      return configuration.admin.token == nil
+        ? []
+        : MovedRoutes(
+          port: port, isSecure: configuration.api.tls != nil,
+          isLoopback: configuration.api.address.isLoopback
+        ).routes
+    }
+    return configuration.admin.token.map { operatorRoutes(token: $0, content.conference, content.log).routes } ?? []
   }
 }
 
@@ -184,6 +200,59 @@ extension Listeners {
       }
     ) { action, realm, peer, answer in
       mailbox.post(.operate(action, in: realm, from: peer) { result in Task { answer(result) } })
+    }
+  }
+}
+
+extension Listeners {
+  fileprivate static func startAPI(
+    _ configuration: ServerConfiguration, _ content: Content
+  ) throws(StartError) -> WebServer? {
+    guard var server = WebServerConfiguration.api(configuration) else { return nil }
+    server.tellRefusals(configuration, content.log)
+    let routes = api(try apiKeys(configuration), content.conference, content.log).routes
+    do throws(WebSocketError) {
+      // It has no WebSockets, so nothing is to be heard.
+      return try WebServer.start(server, routes: routes) { _ in }
+    } catch {
+      throw StartError("\(error)", key: error.key(of: "api"))
+    }
+  }
+
+  /// Those of `api.keys` for their realms, and the operators' for all.
+  private static func apiKeys(_ configuration: ServerConfiguration) throws(StartError) -> [APIKey] {
+    var keys = configuration.admin.token.map { [APIKey(name: "admin.token", secret: Array($0.utf8), realm: nil)] } ?? []
+    for (index, key) in configuration.api.keys.enumerated() {
+      let place = "api.keys[\(index + 1)]"
+      let secret: [UInt8]
+      do throws(UnusableKey) {
+        secret = try key.secret()
+      } catch {
+        throw StartError(error.message, key: "\(place).\(error.field)")
+      }
+      if let other = keys.first(where: { $0.secret == secret }) {
+        throw StartError(
+          "it is the secret of \(other.name); make one with: openssl rand -hex 32", key: "\(place).secret_file")
+      }
+      keys.append(APIKey(name: key.name, secret: secret, realm: key.realm))
+    }
+    return keys
+  }
+
+  private static func api(_ keys: [APIKey], _ mailbox: Mailbox<ConferenceInput>, _ log: Logger) -> API {
+    API(
+      keys: keys,
+      refused: { request, reason in
+        log.warning(
+          "api_refused",
+          [
+            "peer": LogValue(request.peer?.description ?? ""),
+            "request": LogValue("\(request.method.rawValue) \(request.path)"), "why": LogValue(reason),
+          ])
+      }
+    ) { action, realm, key, peer, answer in
+      let isTaken = mailbox.post(.operate(action, in: realm, from: peer, by: key) { result in Task { answer(result) } })
+      if !isTaken { answer(.failure(ErrorObject(.overloaded))) }
     }
   }
 }

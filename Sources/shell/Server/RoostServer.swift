@@ -140,6 +140,9 @@ public final class RoostServer: Sendable {
   /// The TCP port for operators; nil where they come to the one above.
   public var adminPort: UInt16? { listeners.admin?.port }
 
+  /// The TCP port of the API; nil where there is none.
+  public var apiPort: UInt16? { listeners.api?.port }
+
   /// The TCP port of a door's own web server, by the name of its block in the configuration; nil where there is none.
   public func port(of listener: String) -> UInt16? { listeners.own.first { $0.name == listener }?.server.port }
 

@@ -174,16 +174,32 @@ extension WebServerConfiguration {
   /// The listener for operators; nil where they come to the port of the page. It has no WebSockets, and places of its own: where all
   /// others are taken, operators still come in.
   static func admin(_ configuration: ServerConfiguration) -> WebServerConfiguration? {
-    guard let address = configuration.admin.ownAddress else { return nil }
-    var server = WebServerConfiguration(configuration)
-    server.addresses = [address]
-    server.tls = configuration.admin.tls.map {
-      WebSockets.TLSFiles(certificate: $0.certificate, privateKey: $0.key)
+    configuration.admin.ownAddress.map {
+      WebServerConfiguration(configuration, at: $0, configuration.admin.tls, connections: (256, 64))
     }
-    server.webSocketPath = nil
-    server.takesProxyHeaders = false
-    (server.maximumConnections, server.maximumConnectionsPerAddress) = (256, 64)
-    return server
+  }
+
+  /// The listener of the API; nil where there is none. It has no WebSockets, and places of its own. An application has few addresses.
+  static func api(_ configuration: ServerConfiguration) -> WebServerConfiguration? {
+    configuration.api.ownAddress.map {
+      var server = WebServerConfiguration(configuration, at: $0, configuration.api.tls, connections: (512, 256))
+      // As many as requests.
+      server.connectionsPerSecondPerAddress = server.requestsPerSecondPerAddress
+      return server
+    }
+  }
+
+  /// A listener without WebSockets.
+  private init(
+    _ configuration: ServerConfiguration, at address: SocketAddress, _ tls: ServerConfiguration.TLSFiles?,
+    connections: (all: Int, perAddress: Int)
+  ) {
+    self.init(configuration)
+    addresses = [address]
+    self.tls = tls.map { WebSockets.TLSFiles(certificate: $0.certificate, privateKey: $0.key) }
+    webSocketPath = nil
+    takesProxyHeaders = false
+    (maximumConnections, maximumConnectionsPerAddress) = connections
   }
 }
 

@@ -44,7 +44,14 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     lines.append("proxies:       believed whom they bring: \(proxies)")
   }
   let place = configuration.admin.ownAddress.map { " at \($0)" } ?? ""
-  if configuration.admin.token != nil { lines.append("operators:     /admin\(place), for whoever shows admin.token") }
+  if configuration.admin.token != nil, configuration.api.port == nil {
+    lines.append("operators:     /admin\(place), for whoever shows admin.token")
+  }
+  if let address = configuration.api.ownAddress {
+    let names = configuration.api.keys.map(\.name) + (configuration.admin.token == nil ? [] : ["admin.token"])
+    lines.append(
+      "api:           /api/v1 at \(address), for \(names.isEmpty ? "nobody" : names.joined(separator: ", "))")
+  }
   if !place.isEmpty { lines.append("metrics:       /metrics\(place), for \(configuration.admin.metrics.rawValue)") }
   return lines + configuration.realmNames.flatMap { roomLines($0, configuration) }
 }

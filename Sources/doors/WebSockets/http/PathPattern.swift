@@ -10,10 +10,13 @@ public struct PathPattern: Sendable, Hashable {
     case named(String)
   }
   private let parts: [Part]
+  private let endsExactly: Bool
 
   /// The pattern `text`, which begins with `/`. Its fixed segments are written as they are: a request that escapes
-  /// a character of them asks for something else.
-  public init(_ text: String) {
+  /// a character of them asks for something else. `endsExactly`: a `/` behind the last segment asks for something else, too. It is what is
+  /// left of a segment `..` that clients have resolved (RFC 3986 §5.2.4).
+  public init(_ text: String, endsExactly: Bool = false) {
+    self.endsExactly = endsExactly
     parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
       part.hasPrefix("{") && part.hasSuffix("}")
         ? .named(String(part.dropFirst().dropLast())) : .fixed(Array(part.utf8))
@@ -35,7 +38,7 @@ public struct PathPattern: Sendable, Hashable {
     guard path.first == UInt8(ascii: "/") else { return .other }
     var pieces = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     // One `/` behind a name is no further segment: people and tools write it so.
-    if pieces.count > 1, pieces.last?.isEmpty == true, case .named? = parts.last { pieces.removeLast() }
+    if !endsExactly, pieces.count > 1, pieces.last?.isEmpty == true, case .named? = parts.last { pieces.removeLast() }
     guard pieces.count == parts.count else { return .other }
     var found: [String: String] = [:]
     var isWhole = true

@@ -52,7 +52,7 @@ extension ServerLoop {
     case .success(let next): head = next
     }
     if let wait = connections.wait(of: connections.client(wsi, head), at: MonotonicClock.now()) {
-      let response = HTTPResponse.text(429, "too many requests come from this address")
+      let response = HTTPResponse.problem(429, "Too Many Requests", "too many requests come from this address")
       return answer(response.with("retry-after", "\((wait + 999) / 1000)"), wsi, isBodiless: head.isBodiless)
     }
     var unused: UnsafeMutablePointer<CChar>?
@@ -61,7 +61,8 @@ extension ServerLoop {
     let path = head.path
     switch shared.routes.find(path) {
     case .malformed:
-      let response = HTTPResponse.text(400, "a part of the path is empty, too long or badly escaped")
+      let response = HTTPResponse.problem(
+        400, "Bad Request", "a part of the path is empty, too long, badly escaped, or has a control character")
       return answer(response, wsi, isBodiless: head.isBodiless)
     case .nothing:
       guard let method, [.get, .head].contains(method) else { return answer(.notAllowed([.get, .head]), wsi) }
@@ -397,7 +398,7 @@ extension HTTPResponse {
     let names = served.map(\.rawValue)
     let words = "only \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "") are served"
     let text = names.count == 1 ? "only \(names[0]) is served" : words
-    return .text(405, text).with("allow", names.joined(separator: ", "))
+    return .problem(405, "Method Not Allowed", text).with("allow", names.joined(separator: ", "))
   }
 
   fileprivate var closing: HTTPResponse { with("connection", "close") }

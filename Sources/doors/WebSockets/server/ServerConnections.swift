@@ -48,7 +48,9 @@ final class ServerConnections {
     self.configuration = configuration
     let most = max(configuration.maximumConnectionsPerAddress, WebServerConfiguration.leastConnections)
     beginnings = NetworkBuckets(
-      burst: most, perSecond: Double(most) / WebServerConfiguration.secondsForAllConnections)
+      burst: most,
+      perSecond: configuration.connectionsPerSecondPerAddress ?? Double(most)
+        / WebServerConfiguration.secondsForAllConnections)
     requests = NetworkBuckets(
       burst: configuration.maximumRequestsPerAddress, perSecond: configuration.requestsPerSecondPerAddress)
   }

@@ -43,6 +43,9 @@ public struct WebServerConfiguration: Sendable {
   /// Seconds in which an address may open again as many connections as it may have at once; so many it may open after a pause. Lower it,
   /// and one address can take more of the thread, and its tokens come by more connections than are looked at.
   static let secondsForAllConnections = 50.0
+  /// What takes the place of that: connections that an address may open a second in the long run. For programs, of whose requests each that
+  /// changes something ends its connection.
+  public var connectionsPerSecondPerAddress: Double?
   /// So many connections an address may open after a pause, however few it may have at once.
   static let leastConnections = 200
   /// Seconds that TLS and the request's headers may take in all, then its content, and an HTTP client may take to read on.

@@ -32,8 +32,11 @@ extension OperatorAction {
   var audit: Audit {
     switch self {
     case .look: .look("look")
+    case .lookAt(let room): .look("look", ["room": room])
     case .closeRoom(let room): .change("room.close", ["room": room])
     case .setLocked(let isLocked, let room): .change(isLocked ? "room.lock" : "room.unlock", ["room": room])
+    case .change(let room, let media, let isLocked):
+      .change("room.change", ["room": room, "media": media?.rawValue, "locked": isLocked.map { "\($0)" }])
     case .setMedia(let media, let room): .change("room.media", ["room": room, "media": media.rawValue])
     case .remove(let user, let room): .change("room.remove", ["room": room, "user": user])
     case .move(let user, let room, let to): .change("room.move", ["room": room, "user": user, "to": to])

@@ -91,13 +91,14 @@ public struct Realms: Sendable {
 
   /// An operator's wish in one realm. See `ConferenceCore.operate`; −32602 where there is no such realm.
   public mutating func operate(
-    _ action: OperatorAction, in realm: Realm = .default, from peer: String? = nil, at now: Now
+    _ action: OperatorAction, in realm: Realm = .default, from peer: String? = nil, by name: String = "admin.token",
+    at now: Now
   ) -> (answer: OperatorOutcome, effects: RealmEffects) {
     guard let place = places[realm] else {
       return (.failure(.parameter("realm", expected: "a realm of rooms.yaml")), effects([], of: 0))
     }
     tellOfOthers(place)
-    let (answer, effects) = cores[place].operate(action, from: peer, at: now)
+    let (answer, effects) = cores[place].operate(action, from: peer, by: name, at: now)
     return (answer, self.effects(effects, of: place))
   }
 

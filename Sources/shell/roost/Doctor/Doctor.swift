@@ -76,6 +76,7 @@ func examine(_ configuration: ServerConfiguration) -> [Finding] {
   let interfaces = interfaceAddresses()
   let cpus = Int(clinux_cpu_count())
   return [webPort(configuration.listen)] + flashphonerPort(configuration) + adminPort(configuration.admin)
+    + apiPort(configuration.api)
     + tlsFiles(configuration, wallMilliseconds: WallClock.milliseconds())
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
     + examineStorage(configuration.storage)

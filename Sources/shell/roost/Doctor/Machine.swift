@@ -11,9 +11,11 @@ func tlsFiles(_ configuration: ServerConfiguration, wallMilliseconds now: Int64)
   let listen = configuration.listen.tls
   let flashphoner = configuration.flashphoner.port == nil ? nil : configuration.flashphoner.tls
   let admin = configuration.admin.port == nil ? nil : configuration.admin.tls
+  let api = configuration.api.port == nil ? nil : configuration.api.tls
   return tlsFiles(listen, wallMilliseconds: now)
     + (flashphoner == listen ? [] : tlsFiles(flashphoner, key: "flashphoner.tls", wallMilliseconds: now))
     + ([listen, flashphoner].contains(admin) ? [] : tlsFiles(admin, key: "admin.tls", wallMilliseconds: now))
+    + ([listen, flashphoner, admin].contains(api) ? [] : tlsFiles(api, key: "api.tls", wallMilliseconds: now))
 }
 
 /// Certificate and key of one listener, by the key that names them.

@@ -28,6 +28,12 @@ func adminPort(_ admin: ServerConfiguration.Admin) -> [Finding] {
   return [tcpPort(address, name: "admin", key: "admin.port", addressKey: "admin.address")]
 }
 
+/// The same of the listener of the API, where there is one.
+func apiPort(_ api: ServerConfiguration.API) -> [Finding] {
+  guard let address = api.ownAddress else { return [] }
+  return [tcpPort(address, name: "api", key: "api.port", addressKey: "api.address")]
+}
+
 private func tcpPort(
   _ address: SocketAddress, name: String, key: String, addressKey: String = "listen.address"
 ) -> Finding {

@@ -93,14 +93,16 @@ extension ErrorCode {
   /// The one table of how errors are said. No front door has another, and none leaves one out.
   public var form: ErrorForm {
     switch self {
-    case .parseError: .init("PARSE_ERROR", "This is not JSON.")
+    case .parseError: .init("PARSE_ERROR", "This is not JSON.", operatorStatus: 400)
     case .invalidRequest: .init("INVALID_REQUEST", "This is not a request.")
     case .methodNotFound: .init("METHOD_NOT_FOUND", "There is no such method.")
     case .invalidParams: .init("INVALID_PARAMS", "A parameter is missing or wrong.", status: 400, operatorStatus: 400)
     case .notLoggedIn: .init("NOT_LOGGED_IN", "Say session.hello first.", flashphoner: "Session does not exist")
     case .authFailed: .init("AUTH_FAILED", "The token was not accepted.", status: 401, flashphoner: "Restricted access")
-    case .forbidden: .init("FORBIDDEN", "This is not allowed.", status: 403, flashphoner: "Restricted access")
-    case .rateLimited: .init("RATE_LIMITED", "Too many requests; slow down.", isRetryable: true, status: 429)
+    case .forbidden:
+      .init("FORBIDDEN", "This is not allowed.", status: 403, operatorStatus: 403, flashphoner: "Restricted access")
+    case .rateLimited:
+      .init("RATE_LIMITED", "Too many requests; slow down.", isRetryable: true, status: 429, operatorStatus: 429)
     case .resumeExpired:
       .init("RESUME_EXPIRED", "The session is over; say session.hello.", flashphoner: "Session does not exist")
     case .sessionReplaced:
@@ -138,7 +140,8 @@ extension ErrorCode {
     case .callFull: .init("CALL_FULL", "The call is full.")
     case .tooManyInvitees: .init("TOO_MANY_INVITEES", "Too many people for this call.")
     case .mediaChangePending: .init("MEDIA_CHANGE_PENDING", "Another change of media waits for its answer.")
-    case .mediaNotAllowed: .init("MEDIA_NOT_ALLOWED", "Video is not possible here.", status: 422, isOfDescription: true)
+    case .mediaNotAllowed:
+      .init("MEDIA_NOT_ALLOWED", "Video is not possible here.", status: 422, operatorStatus: 409, isOfDescription: true)
     case .trackNotFound:
       .init("TRACK_NOT_FOUND", "There is no such track in the room.", flashphoner: "Stream not found")
     case .notSubscribed: .init("NOT_SUBSCRIBED", "There is no such subscription.")
@@ -154,9 +157,13 @@ extension ErrorCode {
     case .layerUnavailable: .init("LAYER_UNAVAILABLE", "The track has no such layer.")
     case .internalError: .init("INTERNAL", "The server made a mistake.", operatorStatus: 500)
     case .draining:
-      .init("DRAINING", "The server is about to stop; connect again in a moment.", isRetryable: true, status: 503)
+      .init(
+        "DRAINING", "The server is about to stop; connect again in a moment.", isRetryable: true, status: 503,
+        operatorStatus: 503)
     case .overloaded:
-      .init("OVERLOADED", "The server has no room for more; try again later.", isRetryable: true, status: 503)
+      .init(
+        "OVERLOADED", "The server has no room for more; try again later.", isRetryable: true, status: 503,
+        operatorStatus: 503)
     }
   }
 }

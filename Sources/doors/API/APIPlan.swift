@@ -1,0 +1,211 @@
+// What an operation wants of the conference, and how the answer reads.
+import Basics
+import FoundationEssentials
+import Members
+import RoostProtocol
+
+/// A wish, and what is made of what has come of it.
+struct APIPlan {
+  let wish: OperatorAction
+  let result: @Sendable (OperatorAnswer) throws(ErrorObject) -> any Encodable & Sendable
+
+  private init(
+    _ wish: OperatorAction,
+    result: @escaping @Sendable (OperatorAnswer) throws(ErrorObject) -> any Encodable & Sendable
+  ) {
+    (self.wish, self.result) = (wish, result)
+  }
+
+  /// - Throws: −32602 naming what the request lacks, or has too much.
+  init(_ operation: APIOperation, _ request: APIRequest) throws(ErrorObject) {
+    let (page, room) = (try request.page(), try request.query("room"))
+    switch operation {
+    case .listRooms: self.init(.look) { (answer) throws(ErrorObject) in try RoomPage(answer, page) }
+    case .readRoom: self.init(.lookAt(room: try request.segment("room")), result: APIPlan.room)
+    case .changeRoom: self.init(try APIPlan.change(request), result: APIPlan.room)
+    case .endRoom: self.init(.closeRoom(try request.segment("room")), result: APIPlan.removed)
+    case .moveParticipant: self.init(try APIPlan.move(request), result: APIPlan.moved)
+    case .removeParticipant:
+      self.init(
+        .remove(user: try request.segment("user"), room: try request.segment("room")), result: APIPlan.removed)
+    case .liftBan:
+      self.init(.liftBan(user: try request.segment("user"), room: try request.segment("room")), result: APIPlan.lifted)
+    case .listBans: self.init(.bans(room: room, page: page), result: APIPlan.bans)
+    case .banAddress: self.init(try APIPlan.ban(try request.body(BanWish.self)), result: APIPlan.bans)
+    case .liftAddress:
+      self.init(.liftAddress(try APIPlan.address(try request.segment("address")), room: room), result: APIPlan.lifted)
+    case .listBlocks: self.init(.blockCounts(page: page), result: APIPlan.blockCounts)
+    case .readBlocks: self.init(.blocks(of: try request.segment("user")), result: APIPlan.blocks)
+    case .liftBlocks: self.init(.liftBlocks(of: try request.segment("user"), blocked: nil), result: APIPlan.lifted)
+    case .liftBlock:
+      self.init(
+        .liftBlocks(of: try request.segment("user"), blocked: try request.segment("blocked")), result: APIPlan.lifted)
+    case .listRevoked: self.init(.revoked(page: page), result: APIPlan.revoked)
+    case .revokeToken: self.init(.revoke(try request.segment("jti")), result: APIPlan.removed)
+    case .restoreToken: self.init(.liftRevocation(try request.segment("jti")), result: APIPlan.lifted)
+    case .listGrants: self.init(.narrowings(of: nil, page: page), result: APIPlan.grants)
+    case .readGrants: self.init(.narrowings(of: try request.segment("user"), page: page), result: APIPlan.grants)
+    case .narrowGrants: self.init(try APIPlan.narrowing(request), result: APIPlan.narrowed)
+    case .restoreGrants:
+      self.init(.liftNarrowings(of: try request.segment("user"), room: room), result: APIPlan.lifted)
+    case .listCalls: self.init(.look) { (answer) throws(ErrorObject) in try CallPage(answer, page) }
+    case .readCall:
+      let id = try request.segment("call")
+      self.init(.look) { (answer) throws(ErrorObject) in try APIPlan.call(id, answer) }
+    case .endCall: self.init(.endCall(try request.segment("call")), result: APIPlan.ended)
+    case .removeFromCall:
+      self.init(
+        .removeFromCall(user: try request.segment("user"), call: try request.segment("call")), result: APIPlan.removed)
+    }
+  }
+}
+
+// MARK: - What is asked for
+
+extension APIPlan {
+  private static func change(_ request: APIRequest) throws(ErrorObject) -> OperatorAction {
+    let (room, change) = (try request.segment("room"), try request.body(RoomChange.self))
+    guard change.media != nil || change.locked != nil else {
+      throw .parameter("body", expected: "locked, media or both")
+    }
+    return .change(room: room, media: change.media, locked: change.locked)
+  }
+
+  private static func move(_ request: APIRequest) throws(ErrorObject) -> OperatorAction {
+    let wish = try request.body(MoveWish.self)
+    guard let target = try APIRequest.name(wish.to, "to") else { throw .parameter("to", expected: "the other room") }
+    return .move(user: try request.segment("user"), room: try request.segment("room"), to: target)
+  }
+
+  private static func ban(_ wish: BanWish) throws(ErrorObject) -> OperatorAction {
+    let (user, room) = (try APIRequest.name(wish.user, "user"), try APIRequest.name(wish.room, "room"))
+    switch (wish.address, user) {
+    case (let text?, nil): return .banAddress(try address(text), room: room, until: wish.until)
+    case (nil, let user?):
+      guard let room else { throw .parameter("room", expected: "the room that the user is in") }
+      return .banAddressOf(user: user, room: room, until: wish.until)
+    case (nil, nil), (_?, _?): throw .parameter("address", expected: "either address or user")
+    }
+  }
+
+  private static func address(_ text: String) throws(ErrorObject) -> AddressRange {
+    guard let range = AddressRange(text) else {
+      throw .parameter("address", expected: "an address of IPv4 or IPv6, or a network such as 203.0.113.0/24")
+    }
+    return range
+  }
+
+  private static func narrowing(_ request: APIRequest) throws(ErrorObject) -> OperatorAction {
+    let wish = try request.body(GrantsWish.self)
+    guard wish.grants.allSatisfy(Grant.known.contains) else {
+      throw .parameter("grants", expected: "some of \(Grant.known.map(\.rawValue).joined(separator: ", "))")
+    }
+    return .narrow(
+      user: try request.segment("user"), to: Rights(wish.grants), room: try APIRequest.name(wish.room, "room"))
+  }
+}
+
+// MARK: - What has come of it
+
+extension APIPlan {
+  typealias Result = any Encodable & Sendable
+
+  @Sendable private static func removed(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .removed(let count) = answer else { throw ErrorObject(.internalError) }
+    return RemovedCount(removed: count)
+  }
+
+  @Sendable private static func moved(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .moved(let count) = answer else { throw ErrorObject(.internalError) }
+    return MovedCount(moved: count)
+  }
+
+  @Sendable private static func lifted(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .lifted(let count) = answer else { throw ErrorObject(.internalError) }
+    return LiftedCount(lifted: count)
+  }
+
+  @Sendable private static func room(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .overview(let overview) = answer, let room = overview.rooms.first else {
+      throw ErrorObject(.internalError)
+    }
+    return RoomEntry(room)
+  }
+
+  @Sendable private static func blockCounts(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .blockCounts(let counts, let next) = answer else { throw ErrorObject(.internalError) }
+    let users = counts.users.map { BlockingUser(user: $0.user, blocks: $0.blocks) }
+    return BlockingPage(count: counts.count, limit: counts.limit, users: users, next: next)
+  }
+
+  @Sendable private static func blocks(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .blocks(let blocks) = answer else { throw ErrorObject(.internalError) }
+    return BlockList(blocked: blocks.map(\.blocked))
+  }
+
+  @Sendable private static func ended(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .ended(let call) = answer else { throw ErrorObject(.internalError) }
+    return call
+  }
+
+  private static func call(_ id: String, _ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .overview(let overview) = answer else { throw ErrorObject(.internalError) }
+    guard let call = overview.calls.first(where: { $0.callId.isExactly(id) }) else { throw ErrorObject(.callNotFound) }
+    return call
+  }
+
+  @Sendable private static func narrowed(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .narrowed(let count) = answer else { throw ErrorObject(.internalError) }
+    return NarrowedCount(narrowed: count)
+  }
+
+  @Sendable private static func bans(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .bans(let bans, let addresses, let next) = answer else { throw ErrorObject(.internalError) }
+    let users = bans.map { BanEntry(room: $0.room, user: $0.user, address: nil, until: $0.until, by: $0.by) }
+    let others = addresses.map {
+      BanEntry(
+        room: $0.subject.room, user: $0.subject.user, address: $0.subject.address.description, until: $0.until,
+        by: $0.by)
+    }
+    return BanPage(bans: users + others, next: next)
+  }
+
+  @Sendable private static func revoked(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .revoked(let tokens, let next) = answer else { throw ErrorObject(.internalError) }
+    return RevokedPage(revoked: tokens.map { RevokedToken(jti: $0.tokenID, until: $0.until) }, next: next)
+  }
+
+  @Sendable private static func grants(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .narrowings(let all, let next) = answer else { throw ErrorObject(.internalError) }
+    let entries = all.map {
+      GrantsEntry(
+        user: $0.subject.user, room: $0.subject.room, grants: $0.rights.grants, at: $0.at, until: $0.until)
+    }
+    return GrantsPage(grants: entries, next: next)
+  }
+}
+
+extension RoomPage {
+  fileprivate init(_ answer: OperatorAnswer, _ page: Int) throws(ErrorObject) {
+    guard case .overview(let overview) = answer else { throw ErrorObject(.internalError) }
+    let (shown, next) = OperatorAnswer.page(page, of: overview.rooms)
+    self.init(rooms: shown.map { RoomEntry($0) }, next: next)
+  }
+}
+
+extension CallPage {
+  fileprivate init(_ answer: OperatorAnswer, _ page: Int) throws(ErrorObject) {
+    guard case .overview(let overview) = answer else { throw ErrorObject(.internalError) }
+    let (calls, next) = OperatorAnswer.page(page, of: overview.calls)
+    self.init(calls: calls, next: next)
+  }
+}
+
+extension RoomEntry {
+  fileprivate init(_ room: OperatorOverview.Room) {
+    self.init(
+      room: room.room, kind: room.kind, media: room.media, limit: room.limit, locked: room.locked, lobby: room.lobby,
+      chatDisabled: room.chatDisabled, waiting: room.waiting,
+      participants: room.participants.map { RoomPerson(participant: $0.participant, door: $0.entrance.rawValue) })
+  }
+}

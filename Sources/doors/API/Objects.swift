@@ -1,0 +1,225 @@
+// What the server's API says and takes, as JSON. scripts/wire reads these declarations, and makes schemas of them for the OpenAPI document;
+// objects of the wire (`Participant`, `Call`) stand in it as they are.
+import RoostProtocol
+
+// MARK: - Rooms
+
+/// One room that is configured or has somebody in it; calls' rooms are none.
+public struct RoomEntry: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Its kind, as configured.
+  public var kind: String
+  /// Audio or video.
+  public var media: MediaClass
+  /// Seats.
+  public var limit: Int
+  /// Whether nobody more is let in.
+  public var locked: Bool
+  /// Whether who comes waits to be let in.
+  public var lobby: Bool
+  /// Whether moderators alone may write.
+  public var chatDisabled: Bool
+  /// Who waits in the lobby, the first first.
+  public var waiting: [Waiting]
+  /// Who is in it, in the order of joining.
+  public var participants: [RoomPerson]
+}
+
+/// Somebody in a room.
+public struct RoomPerson: Codable, Hashable, Sendable {
+  /// As others see them.
+  public var participant: Participant
+  /// The door that they came by: `native`, `whip`, `whep` or `flashphoner`.
+  public var door: String
+}
+
+/// A page of rooms.
+public struct RoomPage: Codable, Hashable, Sendable {
+  /// By name.
+  public var rooms: [RoomEntry]
+  /// The page that follows; absent where none does.
+  public var next: Int?
+}
+
+/// What is to be different about a room. What is absent stays.
+public struct RoomChange: Codable, Hashable, Sendable {
+  /// Whether nobody more is let in. `false` also takes back what moderators have locked, and their lobby.
+  public var locked: Bool?
+  /// What it carries from now on.
+  public var media: MediaClass?
+}
+
+/// How many people were put out.
+public struct RemovedCount: Codable, Hashable, Sendable {
+  /// The number.
+  public var removed: Int
+}
+
+/// Where somebody is to be moved.
+public struct MoveWish: Codable, Hashable, Sendable {
+  /// Name of the other room.
+  public var to: String
+}
+
+/// How many people were moved.
+public struct MovedCount: Codable, Hashable, Sendable {
+  /// The number.
+  public var moved: Int
+}
+
+// MARK: - Bans
+
+/// A ban of a user or of an address.
+public struct BanEntry: Codable, Hashable, Sendable {
+  /// The room that it is of; absent: all.
+  public var room: String?
+  /// The user who is banned, or who was banned with the address.
+  public var user: String?
+  /// The address or network that is banned; absent: the user is, whatever address they come from.
+  public var address: String?
+  /// When it ends, milliseconds since 1970; absent: not by itself.
+  public var until: Int64?
+  /// The moderator who wanted it; absent: an operator.
+  public var by: String?
+}
+
+/// A page of bans: by room and user, and behind them addresses.
+public struct BanPage: Codable, Hashable, Sendable {
+  /// Those that last.
+  public var bans: [BanEntry]
+  /// The page that follows; absent where none does.
+  public var next: Int?
+}
+
+/// An address that is to be banned: one of `address` and `user`.
+public struct BanWish: Codable, Hashable, Sendable {
+  /// The address, or a network such as 203.0.113.0/24.
+  public var address: String?
+  /// Who is in `room`, and whose address it is.
+  public var user: String?
+  /// The room that it is kept out of; absent: all. With `user` it must be there.
+  public var room: String?
+  /// When it ends, milliseconds since 1970; absent: in an hour.
+  public var until: Int64?
+}
+
+/// How many bans, blocks, tokens or narrowed grants were taken back.
+public struct LiftedCount: Codable, Hashable, Sendable {
+  /// The number.
+  public var lifted: Int
+}
+
+// MARK: - Blocks
+
+/// How many others a user has blocked.
+public struct BlockingUser: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+  /// How many.
+  public var blocks: Int
+}
+
+/// A page of users who have blocked others.
+public struct BlockingPage: Codable, Hashable, Sendable {
+  /// Blocks of all users.
+  public var count: Int
+  /// As many as there may be.
+  public var limit: Int
+  /// Those with the most first.
+  public var users: [BlockingUser]
+  /// The page that follows; absent where none does.
+  public var next: Int?
+}
+
+/// Whom a user has blocked.
+public struct BlockList: Codable, Hashable, Sendable {
+  /// By name.
+  public var blocked: [String]
+}
+
+// MARK: - Tokens and grants
+
+/// A token that was taken back.
+public struct RevokedToken: Codable, Hashable, Sendable {
+  /// Its name.
+  public var jti: String
+  /// When no such token can be good any more, milliseconds since 1970.
+  public var until: Int64
+}
+
+/// A page of tokens that were taken back.
+public struct RevokedPage: Codable, Hashable, Sendable {
+  /// By name.
+  public var revoked: [RevokedToken]
+  /// The page that follows; absent where none does.
+  public var next: Int?
+}
+
+/// What is left of a user's grants.
+public struct GrantsEntry: Codable, Hashable, Sendable {
+  /// Whose.
+  public var user: String
+  /// Where; absent: everywhere.
+  public var room: String?
+  /// What is left where their token gives it.
+  public var grants: [Grant]
+  /// When it was said, milliseconds since 1970.
+  public var at: Int64
+  /// When no token can be good any more that it is about, milliseconds since 1970.
+  public var until: Int64
+}
+
+/// A page of users whose grants were narrowed.
+public struct GrantsPage: Codable, Hashable, Sendable {
+  /// By user and room.
+  public var grants: [GrantsEntry]
+  /// The page that follows; absent where none does.
+  public var next: Int?
+}
+
+/// What is to be left of a user's grants.
+public struct GrantsWish: Codable, Hashable, Sendable {
+  /// What is left; nothing where it is empty.
+  public var grants: [Grant]
+  /// In which room; absent: everywhere.
+  public var room: String?
+}
+
+/// In how many sessions a user's grants are fewer now.
+public struct NarrowedCount: Codable, Hashable, Sendable {
+  /// The number.
+  public var narrowed: Int
+}
+
+// MARK: - Calls
+
+/// A page of calls.
+public struct CallPage: Codable, Hashable, Sendable {
+  /// Those that ring or run, the oldest first.
+  public var calls: [Call]
+  /// The page that follows; absent where none does.
+  public var next: Int?
+}
+
+// MARK: - Refusals
+
+/// Why a request is not served (RFC 9457).
+public struct APIProblem: Codable, Hashable, Sendable {
+  /// Absent, as `about:blank`: the title is that of the status.
+  public var type: String?
+  /// The status in words.
+  public var title: String
+  /// The status of HTTP.
+  public var status: Int
+  /// A sentence for people.
+  public var detail: String?
+  /// The number of the error on the wire; absent where HTTP's own rules are at fault.
+  public var code: Int?
+  /// The name of that error.
+  public var name: String?
+  /// The field, parameter or header at fault.
+  public var field: String?
+  /// What belongs there.
+  public var expected: String?
+}

@@ -1,0 +1,68 @@
+// Everything that the API does: one line for each, which scripts/wire reads. It makes the table of routes, and the OpenAPI document.
+//
+// `// METHOD /path ?query Body -> Result`: names in braces are segments of the path, and each `?name` may be in the query, as may `realm`.
+
+/// One thing that the API does. The comment is the summary that its document has.
+public enum APIOperation: String, CaseIterable, Sendable {
+  /// Rooms and who is in them, by name; behind them those that nobody has come back to since a restart, and that are not as usual.
+  case listRooms  // GET /rooms ?page -> RoomPage
+  /// One room and who is in it.
+  case readRoom  // GET /rooms/{room} -> RoomEntry
+  /// Locks a room or opens it again, and has it go on without video or with it. Both, or nothing where one is refused. What is so already stays so.
+  case changeRoom  // PATCH /rooms/{room} RoomChange -> RoomEntry
+  /// Ends what goes on in a room: puts everybody out.
+  case endRoom  // DELETE /rooms/{room} -> RemovedCount
+  /// Puts a user out of a room. They may come back.
+  case removeParticipant  // DELETE /rooms/{room}/participants/{user} -> RemovedCount
+  /// Moves a user to another room, with their connections and what they publish. 0 where they are there already.
+  case moveParticipant  // POST /rooms/{room}/participants/{user}/move MoveWish -> MovedCount
+  /// Takes a user's ban from a room back, with that of the address.
+  case liftBan  // DELETE /rooms/{room}/bans/{user} -> LiftedCount
+  /// Who is banned from a room, or from any.
+  case listBans  // GET /bans ?page ?room -> BanPage
+  /// Bans an address, or that of somebody who is in a room.
+  case banAddress  // POST /bans BanWish -> BanPage
+  /// Takes the bans of exactly this address or network back: those of a room, or all.
+  case liftAddress  // DELETE /bans/{address} ?room -> LiftedCount
+  /// How many others each user has blocked.
+  case listBlocks  // GET /blocks ?page -> BlockingPage
+  /// Whom a user has blocked.
+  case readBlocks  // GET /users/{user}/blocks -> BlockList
+  /// Lifts all blocks of a user.
+  case liftBlocks  // DELETE /users/{user}/blocks -> LiftedCount
+  /// Lifts one block of a user.
+  case liftBlock  // DELETE /users/{user}/blocks/{blocked} -> LiftedCount
+  /// Tokens that were taken back.
+  case listRevoked  // GET /revoked ?page -> RevokedPage
+  /// Takes a token back by its `jti`. Who came by it goes.
+  case revokeToken  // PUT /revoked/{jti} -> RemovedCount
+  /// Believes a token again.
+  case restoreToken  // DELETE /revoked/{jti} -> LiftedCount
+  /// Users whose grants were narrowed.
+  case listGrants  // GET /grants ?page -> GrantsPage
+  /// What is left of a user's grants.
+  case readGrants  // GET /users/{user}/grants ?page -> GrantsPage
+  /// Leaves a user only these of the grants that their tokens give, until they show a newer token.
+  case narrowGrants  // PUT /users/{user}/grants GrantsWish -> NarrowedCount
+  /// Gives a user back what their tokens give: in a room, or everywhere.
+  case restoreGrants  // DELETE /users/{user}/grants ?room -> LiftedCount
+  /// Calls that ring or run, the oldest first.
+  case listCalls  // GET /calls ?page -> CallPage
+  /// One call that rings or runs.
+  case readCall  // GET /calls/{call} -> Call
+  /// Ends a call for everybody. The call as it ended.
+  case endCall  // DELETE /calls/{call} -> Call
+  /// Puts a user out of a call, or stops ringing them.
+  case removeFromCall  // DELETE /calls/{call}/participants/{user} -> RemovedCount
+}
+
+/// What an operation is at HTTP.
+struct APIRoute: Sendable {
+  let method: String
+  /// Behind `API.root`.
+  let path: String
+  /// What a query may say.
+  let query: [String]
+  /// Fields that the content may have; nil where there is none.
+  let body: [String]?
+}

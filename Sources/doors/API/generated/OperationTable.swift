@@ -1,0 +1,59 @@
+// Made by scripts/wire of Operations.swift and Objects.swift: make wire.
+
+extension APIOperation {
+  /// Where it is, and what it may say.
+  var route: APIRoute {
+    switch self {
+    case .listRooms:
+      APIRoute(method: "GET", path: "/rooms", query: ["page"], body: nil)
+    case .readRoom:
+      APIRoute(method: "GET", path: "/rooms/{room}", query: [], body: nil)
+    case .changeRoom:
+      APIRoute(method: "PATCH", path: "/rooms/{room}", query: [], body: ["locked", "media"])
+    case .endRoom:
+      APIRoute(method: "DELETE", path: "/rooms/{room}", query: [], body: nil)
+    case .removeParticipant:
+      APIRoute(method: "DELETE", path: "/rooms/{room}/participants/{user}", query: [], body: nil)
+    case .moveParticipant:
+      APIRoute(method: "POST", path: "/rooms/{room}/participants/{user}/move", query: [], body: ["to"])
+    case .liftBan:
+      APIRoute(method: "DELETE", path: "/rooms/{room}/bans/{user}", query: [], body: nil)
+    case .listBans:
+      APIRoute(method: "GET", path: "/bans", query: ["page", "room"], body: nil)
+    case .banAddress:
+      APIRoute(method: "POST", path: "/bans", query: [], body: ["address", "user", "room", "until"])
+    case .liftAddress:
+      APIRoute(method: "DELETE", path: "/bans/{address}", query: ["room"], body: nil)
+    case .listBlocks:
+      APIRoute(method: "GET", path: "/blocks", query: ["page"], body: nil)
+    case .readBlocks:
+      APIRoute(method: "GET", path: "/users/{user}/blocks", query: [], body: nil)
+    case .liftBlocks:
+      APIRoute(method: "DELETE", path: "/users/{user}/blocks", query: [], body: nil)
+    case .liftBlock:
+      APIRoute(method: "DELETE", path: "/users/{user}/blocks/{blocked}", query: [], body: nil)
+    case .listRevoked:
+      APIRoute(method: "GET", path: "/revoked", query: ["page"], body: nil)
+    case .revokeToken:
+      APIRoute(method: "PUT", path: "/revoked/{jti}", query: [], body: nil)
+    case .restoreToken:
+      APIRoute(method: "DELETE", path: "/revoked/{jti}", query: [], body: nil)
+    case .listGrants:
+      APIRoute(method: "GET", path: "/grants", query: ["page"], body: nil)
+    case .readGrants:
+      APIRoute(method: "GET", path: "/users/{user}/grants", query: ["page"], body: nil)
+    case .narrowGrants:
+      APIRoute(method: "PUT", path: "/users/{user}/grants", query: [], body: ["grants", "room"])
+    case .restoreGrants:
+      APIRoute(method: "DELETE", path: "/users/{user}/grants", query: ["room"], body: nil)
+    case .listCalls:
+      APIRoute(method: "GET", path: "/calls", query: ["page"], body: nil)
+    case .readCall:
+      APIRoute(method: "GET", path: "/calls/{call}", query: [], body: nil)
+    case .endCall:
+      APIRoute(method: "DELETE", path: "/calls/{call}", query: [], body: nil)
+    case .removeFromCall:
+      APIRoute(method: "DELETE", path: "/calls/{call}/participants/{user}", query: [], body: nil)
+    }
+  }
+}

@@ -1,0 +1,250 @@
+// The routes of the API: who is let in, what is asked of the conference, and how answers and refusals read.
+import Basics
+import Foundation
+import RoostProtocol
+import Testing
+import WebSockets
+
+@testable import API
+@testable import Members
+@testable import Names
+
+private let secret = "0123456789abcdefghijklmnopqrstuvwxyz"
+private let clinic = Realm("clinic")
+
+/// What was asked of a conference that answers with what it is given.
+private final class Asked: Sendable {
+  let wishes = Locked<[(action: OperatorAction, realm: Realm, key: String)]>([])
+}
+
+private struct Asker {
+  var keys = [
+    APIKey(name: "shop", secret: Array(secret.utf8), realm: .default),
+    APIKey(name: "clinic", secret: Array(secret.utf8.reversed()), realm: clinic),
+    APIKey(name: "admin.token", secret: Array("a long random text".utf8), realm: nil),
+  ]
+  var answer: @Sendable (OperatorAction) -> Result<OperatorAnswer, ErrorObject> = { _ in .success(.removed(1)) }
+  let asked = Asked()
+
+  func api() -> API {
+    let (asked, answer) = (asked, answer)
+    return API(keys: keys, clock: { Instant(nanoseconds: 1) }) { action, realm, key, _, reply in
+      asked.wishes.withLock { $0.append((action, realm, key)) }
+      reply(answer(action))
+    }
+  }
+
+  func ask(
+    _ method: HTTPMethod, _ pattern: String, segments: [String: String] = [:], query: [String: String] = [:],
+    body: String = "", headers: [String: String] = [:], secret shown: String? = secret, on api: API? = nil
+  ) async throws -> HTTPResponse {
+    let match =
+      pattern.contains("{")
+      ? HTTPRoute.Match.pattern(PathPattern(API.root + pattern, endsExactly: true)) : .path(API.root + pattern)
+    let route = try #require((api ?? self.api()).routes.first { $0.match == match })
+    #expect(route.methods.contains(method))
+    var request = HTTPRequest(
+      method, path: API.root + pattern, arguments: query, authorization: shown.map { "Bearer \($0)" })
+    (request.segments, request.content) = (segments, Array(body.utf8))
+    let type = ["content-type": "application/json"].merging(headers) { $1 }
+    request.headers = type.map { HTTPHeader($0.key, $0.value) }
+    return await withCheckedContinuation { answered in
+      route.handler(request) { answered.resume(returning: $0) }
+    }
+  }
+}
+
+extension HTTPResponse {
+  fileprivate var text: String { String(decoding: body, as: UTF8.self) }
+  fileprivate func problem() throws -> APIProblem { try JSONDecoder().decode(APIProblem.self, from: Data(body)) }
+}
+
+@Suite struct APITests {
+  /// What each operation wants, of room A, user anna, call c and token t.
+  private func wish(_ operation: APIOperation) throws -> (body: String, query: [String: String], action: OperatorAction)
+  {
+    let address = try #require(AddressRange("203.0.113.7"))
+    let (user, room) = ("anna", "A")
+    return switch operation {
+    case .listRooms, .listCalls: ("", ["page": "2"], .look)
+    case .readCall: ("", [:], .look)
+    case .readRoom: ("", [:], .lookAt(room: room))
+    case .changeRoom:
+      (#"{"locked": false, "media": "audio"}"#, [:], .change(room: room, media: .audio, locked: false))
+    case .endRoom: ("", [:], .closeRoom(room))
+    case .moveParticipant: (#"{"to": "B"}"#, [:], .move(user: user, room: room, to: "B"))
+    case .removeParticipant: ("", [:], .remove(user: user, room: room))
+    case .liftBan: ("", [:], .liftBan(user: user, room: room))
+    case .listBans: ("", ["room": "B", "page": "3"], .bans(room: "B", page: 3))
+    case .banAddress:
+      (#"{"user": "anna", "room": "A", "until": 5}"#, [:], .banAddressOf(user: user, room: room, until: 5))
+    case .liftAddress: ("", ["room": "B"], .liftAddress(address, room: "B"))
+    case .listBlocks: ("", [:], .blockCounts())
+    case .readBlocks: ("", [:], .blocks(of: user))
+    case .liftBlocks: ("", [:], .liftBlocks(of: user, blocked: nil))
+    case .liftBlock: ("", [:], .liftBlocks(of: user, blocked: "ben"))
+    case .listRevoked: ("", ["page": "2"], .revoked(page: 2))
+    case .revokeToken: ("", [:], .revoke("t"))
+    case .restoreToken: ("", [:], .liftRevocation("t"))
+    case .listGrants: ("", [:], .narrowings(of: nil))
+    case .readGrants: ("", [:], .narrowings(of: user))
+    case .narrowGrants: (#"{"grants": ["join"], "room": "B"}"#, [:], .narrow(user: user, to: [.join], room: "B"))
+    case .restoreGrants: ("", ["room": "B"], .liftNarrowings(of: user, room: "B"))
+    case .endCall: ("", [:], .endCall("c"))
+    case .removeFromCall: ("", [:], .removeFromCall(user: user, call: "c"))
+    }
+  }
+
+  @Test(arguments: APIOperation.allCases) func eachOperationIsItsWish(_ operation: APIOperation) async throws {
+    let (body, query, action) = try wish(operation)
+    let asker = Asker(answer: { _ in .failure(ErrorObject(.roomNotFound)) })
+    let segments = ["room": "A", "user": "anna", "blocked": "ben", "jti": "t", "call": "c", "address": "203.0.113.7"]
+    let method = try #require(HTTPMethod(rawValue: operation.route.method))
+    let answer = try await asker.ask(method, operation.route.path, segments: segments, query: query, body: body)
+    #expect(answer.status == 404)
+    #expect(asker.asked.wishes.withLock { $0.map(\.action) } == [action])
+    #expect(asker.asked.wishes.withLock { $0.map(\.key) } == ["shop"])
+    guard operation.route.body == nil, method != .get else { return }
+    // Whoever sends more than is read means something else.
+    let more = try await asker.ask(
+      method, operation.route.path, segments: segments, query: query, body: #"{"room": "A"}"#)
+    #expect(try more.status == 400 && more.problem().field == "body")
+    #expect(asker.asked.wishes.withLock { $0.count } == 1)
+  }
+
+  @Test func answersAreObjects() async throws {
+    let moved = Asker(answer: { _ in .success(.moved(1)) })
+    let segments = ["room": "A", "user": "anna"]
+    let path = "/rooms/{room}/participants/{user}"
+    let answer = try await moved.ask(.post, path + "/move", segments: segments, body: #"{"to": "B"}"#)
+    #expect(answer.status == 200 && answer.text == "{\"moved\":1}\n")
+    let removed = try await Asker().ask(.delete, path, segments: segments)
+    #expect(removed.status == 200 && removed.text == "{\"removed\":1}\n")
+    let range = try #require(AddressRange("203.0.113.0/24"))
+    let bans = Asker(answer: { _ in .success(.bans([])) })
+    let banned = try await bans.ask(.post, "/bans", body: #"{"address": "203.0.113.0/24", "until": 5}"#)
+    #expect(banned.status == 200 && banned.text == "{\"bans\":[]}\n")
+    #expect(bans.asked.wishes.withLock { $0.map(\.action) } == [.banAddress(range, room: nil, until: 5)])
+  }
+
+  /// `DELETE /rooms/A/participants/..`, as clients resolve it before they send it: not the whole room.
+  @Test func aSegmentOfDotsIsNoOtherRequest() {
+    for route in Asker().api().routes {
+      guard case .pattern(let pattern) = route.match else { continue }
+      #expect(pattern.match("/api/v1/rooms/A/") != .found(["room": "A"]))
+      #expect(pattern.match("/api/v1/calls/c/") != .found(["call": "c"]))
+    }
+    #expect(PathPattern("/rooms/{room}").match("/rooms/A/") == .found(["room": "A"]), "the control")
+  }
+
+  @Test func aKeySeesItsOwnRealmAndAdminTokenAll() async throws {
+    let asker = Asker()
+    let reversed = String(secret.reversed())
+    let path = "/rooms/{room}"
+    func status(_ shown: String, _ query: [String: String] = [:]) async throws -> Int {
+      try await asker.ask(.delete, path, segments: ["room": "A"], query: query, secret: shown).status
+    }
+    #expect(try await status(secret) == 200)
+    #expect(try await status(secret, ["realm": "clinic"]) == 403, "another's realm")
+    #expect(try await status(reversed) == 200)
+    #expect(try await status(reversed, ["realm": "clinic"]) == 200)
+    #expect(try await status(reversed, ["realm": "default"]) == 403)
+    #expect(try await status("a long random text") == 200)
+    #expect(try await status("a long random text", ["realm": "clinic"]) == 200)
+    #expect(try await status(secret, ["realm": "no such name"]) == 400)
+    let realms = asker.asked.wishes.withLock { $0.map(\.realm.name) }
+    #expect(realms == ["default", "clinic", "clinic", "default", "clinic"])
+  }
+
+  /// Better nothing than something else than what was meant.
+  @Test(
+    arguments: [
+      (#"{"lokced": true}"#, [:], "lokced"), (#"{"locked": null}"#, [:], "locked"), (#"{"locked": 1}"#, [:], "locked"),
+      ("{}", [:], "body"), ("[]", [:], "body"), (#"{"locked": true}"#, ["page": "2"], "page"),
+      (#"{"media": "smell"}"#, [:], "media"),
+    ] as [(String, [String: String], String)])
+  func whatIsNotUnderstoodDoesNothing(_ body: String, _ query: [String: String], _ field: String) async throws {
+    let asker = Asker()
+    let answer = try await asker.ask(.patch, "/rooms/{room}", segments: ["room": "A"], query: query, body: body)
+    let problem = try answer.problem()
+    #expect(answer.status == 400 && problem.status == 400 && problem.code == -32602 && problem.field == field)
+    #expect(asker.asked.wishes.withLock { $0.isEmpty })
+  }
+
+  @Test func whatTheConferenceRefusesIsAProblem() async throws {
+    let asker = Asker(answer: { _ in .failure(.limit(.roomFull, limit: 16, count: 20)) })
+    let body = #"{"locked": true, "media": "video"}"#
+    let answer = try await asker.ask(.patch, "/rooms/{room}", segments: ["room": "A"], body: body)
+    let problem = try answer.problem()
+    #expect(answer.status == 409 && problem.code == 2002 && problem.name == "ROOM_FULL")
+    #expect(asker.asked.wishes.withLock { $0.count } == 1, "both in one step")
+  }
+
+  @Test func whatIsTooLargeIsRefused() throws {
+    let routes = Asker().api().routes
+    let limits = Set(routes.filter { $0.methods.contains(.post) && $0.match != .prefix("/") }.map(\.contentLimit))
+    #expect(limits == [64 << 10])
+  }
+
+  @Test func contentThatIsNoJSONIsRefused() async throws {
+    let asker = Asker(answer: { _ in .success(.bans([])) })
+    let body = #"{"address": "203.0.113.7"}"#
+    for type in ["text/plain", "application/xml", ""] {
+      #expect(try await asker.ask(.post, "/bans", body: body, headers: ["content-type": type]).status == 415)
+    }
+    let type = "Application/JSON; charset=utf-8"
+    #expect(try await asker.ask(.post, "/bans", body: body, headers: ["content-type": type]).status == 200)
+    #expect(try await asker.ask(.post, "/bans", body: "{").problem().code == -32700)
+  }
+
+  @Test func aKeyForIdempotencyIsPrintable() async throws {
+    let asker = Asker(answer: { _ in .success(.bans([])) })
+    let api = asker.api()
+    func ask(_ key: String, _ address: String) async throws -> Int {
+      try await asker.ask(
+        .post, "/bans", body: #"{"address": "\#(address)"}"#, headers: ["idempotency-key": key], on: api
+      ).status
+    }
+    for key in ["", "a b", "ä", String(repeating: "k", count: 256)] {
+      #expect(try await ask(key, "203.0.113.7") == 400, "\(key)")
+    }
+    #expect(asker.asked.wishes.withLock { $0.isEmpty })
+    let longest = String(repeating: "k", count: 255)
+    #expect(try await ask(longest, "203.0.113.7") == 200)
+    #expect(try await ask(longest, "203.0.113.7") == 200)
+    #expect(asker.asked.wishes.withLock { $0.count } == 1)
+    #expect(try await ask(longest, "203.0.113.8") == 422)
+  }
+}
+
+extension APITests {
+  @Test func wrongSecretsAreLookedAtTenTimesAndTheRightOneAlways() async throws {
+    let asker = Asker()
+    let api = asker.api()
+    func status(_ shown: String?) async throws -> (Int, HTTPResponse) {
+      let answer = try await asker.ask(.delete, "/rooms/{room}", segments: ["room": "A"], secret: shown, on: api)
+      return (answer.status, answer)
+    }
+    for _ in 0..<20 { #expect(try await status(nil).0 == 401, "who shows nothing guesses nothing") }
+    for _ in 0..<10 { #expect(try await status(String(secret.dropLast())).0 == 401) }
+    let (late, answer) = try await status("wrong")
+    #expect(late == 429 && answer.headers.contains { $0.name == "retry-after" && $0.value == "10" })
+    #expect(try await status(secret).0 == 200)
+    #expect(asker.asked.wishes.withLock { $0.count } == 1)
+  }
+
+  @Test(arguments: ["Basic \(secret)", secret, "Bearer", "Bearer ", "Bearer  x\(secret)"])
+  func anythingElseIsNoKey(_ shown: String) {
+    let keys = APIKeys(Asker().keys) { Instant(nanoseconds: 1) }
+    guard case .refused = keys.permission(of: HTTPRequest(path: "/", authorization: shown)) else {
+      Issue.record("\(shown) is let in")
+      return
+    }
+    guard case .granted(let key) = keys.permission(of: HTTPRequest(path: "/", authorization: "bearer  \(secret)"))
+    else {
+      Issue.record("the control")
+      return
+    }
+    #expect(key.name == "shop")
+  }
+}

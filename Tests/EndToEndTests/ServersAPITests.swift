@@ -1,0 +1,105 @@
+// An application's own server at a running Roost: over HTTP, with a key and without.
+
+import Basics
+import Configuration
+import Foundation
+import Glibc
+import Names
+import RoostClient
+import RoostProtocol
+import Server
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct TheAPI {
+    private static let secret = "0123456789abcdefghijklmnopqrstuvwxyz"
+    private static let token = "a long random text"
+
+    /// A server with the API, a key of `default` and one of `clinic`, and what asks it.
+    private func with(
+      _ body: (TestServer, (_ method: String, _ path: String, _ secret: String) async throws -> HTTPAnswer) async throws
+        -> Void
+    ) async throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "api-\(UUID())")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let clinic = try #require(Realm("clinic"))
+      let keys = try [(name: "shop", realm: Realm.default), (name: "clinic", realm: clinic)].map { key in
+        let file = folder.appending(path: key.name)
+        try Data("\(key.name)-\(Self.secret)\n".utf8).write(to: file)
+        return ServerConfiguration.API.Key(name: key.name, secretFile: file.path, realm: key.realm)
+      }
+      let port = try freePort()
+      try await TestServer.calls({
+        ($0.admin.token, $0.api.port, $0.api.keys) = (Self.token, port, keys)
+        $0.realms[clinic] = RealmSettings(unknownRooms: .create(kind: "group"))
+      }) { server in
+        #expect(server.server.apiPort == port)
+        try await body(server) { method, path, secret in
+          try await server.ask(
+            "/api/v1\(path)", method: method, headers: ["Authorization": "Bearer \(secret)"],
+            at: "http://127.0.0.1:\(port)")
+        }
+      }
+    }
+
+    private static let shop = "shop-\(secret)"
+    private static let clinic = "clinic-\(secret)"
+
+    @Test func anApplicationSeesItsRealmAndEndsRoomsAndCalls() async throws {
+      try await with { server, ask in
+        let (anna, ben) = (try await server.phone("anna"), try await server.phone("ben"))
+        for one in [anna, ben] { _ = try await one.session.join(room: "A/B") }
+        let seen = try await ask("GET", "/rooms/A%2FB", Self.shop)
+        #expect(seen.status == 200 && seen.body.contains(#""user":"ben""#) && seen.body.contains(#""door":"native""#))
+        #expect(try await ask("GET", "/rooms/A%2FB", Self.clinic).isProblem(404, "ROOM_NOT_FOUND"), "another realm")
+        #expect(try await ask("GET", "/rooms/A%2FB", Self.token).body.contains(#""user":"ben""#))
+        #expect(try await ask("GET", "/rooms/A%2FB?realm=clinic", Self.token).status == 404)
+        #expect(try await ask("GET", "/rooms?realm=clinic", Self.shop).isProblem(403))
+        #expect(try await ask("DELETE", "/rooms/A%2FB/participants/ben", Self.shop).body == "{\"removed\":1}\n")
+        #expect(try await ben.hears(\.closedRoom).reason == .removed)
+        #expect(try await ask("DELETE", "/rooms/A%2FB", Self.shop).body == "{\"removed\":1}\n")
+        #expect(try await anna.hears(\.closedRoom).reason == .closed)
+
+        let call = try await anna.start(["ben"]).call.callId
+        #expect(try await ask("GET", "/calls/\(call)", Self.shop).body.contains(#""caller""#))
+        #expect(try await ask("GET", "/calls", Self.clinic).body == "{\"calls\":[]}\n")
+        #expect(try await ask("DELETE", "/calls/\(call)", Self.clinic).status == 404)
+        #expect(try await ask("DELETE", "/calls/\(call)", Self.shop).status == 200)
+        #expect(try await anna.hears(\.ended, of: call).reason == .stopped)
+        #expect(try await ask("GET", "/calls/\(call)", Self.shop).isProblem(404, "CALL_NOT_FOUND"))
+        let lines = server.log.all.filter { $0.contains("operator_action") && $0.contains("room.close") }
+        #expect(lines.count == 1 && lines[0].contains("by=shop"), "\(lines)")
+        await [anna, ben].close()
+      }
+    }
+
+    @Test func adminSaysWhereItHasGone() async throws {
+      try await with { server, ask in
+        let answer = try await server.ask("/admin/locks?room=demo", method: "PUT")
+        #expect(answer.status == 410 && answer.body.contains("docs/api.md"))
+        #expect(try await ask("GET", "/admin/rooms", Self.shop).isProblem(404), "it is not under the API")
+      }
+    }
+
+    /// Each request that changes something ends its connection: so many may be opened as may be asked.
+    @Test func anApplicationAsksAsOftenAsItMay() async throws {
+      try await with { _, ask in
+        for number in 0..<300 {
+          let answer = try await ask("DELETE", "/calls/none\(number)", Self.shop)
+          #expect(answer.status == 404, "\(number)")
+        }
+      }
+    }
+
+    /// The control: without an API it serves.
+    @Test func withoutAnAPIAdminServes() async throws {
+      try await TestServer.with({ $0.admin.token = Self.token }) { server in
+        let headers = ["Authorization": "Bearer \(Self.token)"]
+        let answer = try await server.ask("/admin/rooms", headers: headers)
+        #expect(answer.status == 200 && server.server.apiPort == nil)
+      }
+    }
+  }
+}
