@@ -275,7 +275,7 @@ enum Invariants {
       let session = core.sessions.table.connections[client.connection].flatMap({ core.sessions.table.all[$0] })
     else { return }
     hold(session.log.seq == client.lastSeq, "\(client.user)/\(client.device) has heard everything")
-    let truth = session.seat.flatMap { RoomSnapshot(of: $0, in: core.rooms, at: 0) }
+    let truth = session.seat.flatMap { $0.snapshot(in: core.rooms, at: 0) }
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }

@@ -74,8 +74,8 @@ import Testing
     let other = try #require(table.scene.core.rooms.table.seats[try table.scene.seat(table.people[1])])
     let carried = table.scene.core.rooms.media[other.id]
     #expect(carried.subscriptions.count == 6 && carried.views.isEmpty, "the others get all as before")
-    #expect(RoomSnapshot(of: seat.id, in: table.scene.core.rooms, at: 0)?.views == table.views.map(\.description))
-    #expect(RoomSnapshot(of: other.id, in: table.scene.core.rooms, at: 0)?.views == nil)
+    #expect(seat.id.snapshot(in: table.scene.core.rooms, at: 0)?.views == table.views.map(\.description))
+    #expect(other.id.snapshot(in: table.scene.core.rooms, at: 0)?.views == nil)
   }
 
   @Test func aViewTellsWithItsFirstPicture() throws {

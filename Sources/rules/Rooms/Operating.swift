@@ -161,7 +161,7 @@ extension OperatorOverview.Room {
 
 extension OperatorOverview.Person {
   fileprivate init(_ seat: Seat, in rooms: Rooms) {
-    self.init(participant: Participant(seat, in: rooms.seating), entrance: seat.member.identity.entrance)
+    self.init(participant: seat.seen(in: rooms.seating), entrance: seat.member.identity.entrance)
   }
 }
 

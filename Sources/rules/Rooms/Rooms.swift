@@ -49,20 +49,20 @@ package struct Rooms: Sendable {
   var subscribing: Subscribing { seating.subscribing }
 }
 
-extension RoomSnapshot {
-  /// The room as the one on a seat may see it; nil where that is gone. At which event of their session it stands, that one says
+extension SeatID {
+  /// The room as the one on the seat may see it; nil where that is gone. At which event of their session it stands, that one says
   /// (`SessionTable.stamped`).
-  package init?(of id: SeatID, in rooms: Rooms, at wallMilliseconds: Int64) {
+  package func snapshot(in rooms: Rooms, at wallMilliseconds: Int64) -> RoomSnapshot? {
     let table = rooms.table
-    guard let seat = table.seats[id], let room = table[seat.room] else { return nil }
+    guard let seat = table.seats[self], let room = table[seat.room] else { return nil }
     let isModerator = Access.role(of: seat, table) == .moderator
     var moderation = room.seen(room.moderation.seen(by: seat.user, isModerator: isModerator))
     if isModerator { moderation.bans = rooms.bans.shown(in: room.name, at: wallMilliseconds) }
-    let views = rooms.media[id].views
-    self.init(
+    let views = rooms.media[self].views
+    return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
       seq: 0, selfId: "\(seat.participant)",
-      participants: table.members(of: seat.room).map { Participant($0, in: rooms.seating) },
+      participants: table.members(of: seat.room).map { $0.seen(in: rooms.seating) },
       chat: room.chat.messages(visibleTo: seat.user), views: views.isEmpty ? nil : views.map(\.description),
       moderation: moderation.isUsual ? nil : moderation)
   }

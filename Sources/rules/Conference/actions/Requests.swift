@@ -58,7 +58,7 @@ enum Repeating {
   private static func again(
     _ origin: SeatOrigin, _ seat: SeatID?, _ session: SessionID, _ core: ConferenceCore, _ now: Now
   ) throws(ErrorObject) -> Reply {
-    let room = seat.flatMap { RoomSnapshot(of: $0, in: core.rooms, at: now.wallMilliseconds) }
+    let room = seat.flatMap { $0.snapshot(in: core.rooms, at: now.wallMilliseconds) }
     switch origin {
     case .room:
       guard let room else { throw ErrorObject(.notJoined, "You have left this room since.") }

@@ -66,7 +66,7 @@ extension ConferenceCore {
     guard let user = sessions.identity(of: session)?.user, let device = sessions.device(of: session) else { return }
     let current = calls.current(of: user, at: step.now)
     let isHere = calls.hasLeg(session.device)
-    let room = rooms.seat(of: session).flatMap { RoomSnapshot(of: $0, in: rooms, at: step.now.wallMilliseconds) }
+    let room = rooms.seat(of: session).flatMap { $0.snapshot(in: rooms, at: step.now.wallMilliseconds) }
     let resync = Resync(
       seq: 0, room: room, call: isHere ? current : nil, current: isHere ? nil : current,
       ringing: calls.ringing(for: user, on: device, at: step.now))

@@ -9,7 +9,7 @@ extension Rooms {
   /// The reply of the switchboard with the room of the one who asked.
   func wire(_ reply: CallReply, _ member: MemberFacts?, _ now: Now) -> Reply {
     let seat = member.flatMap { table.currentSeat(of: $0.session) }
-    let room = seat.flatMap { RoomSnapshot(of: $0.id, in: self, at: now.wallMilliseconds) }
+    let room = seat.flatMap { $0.id.snapshot(in: self, at: now.wallMilliseconds) }
     switch reply {
     case .started(let call, let busy, let unreachable, let isGlare):
       return .callStarted(
@@ -29,7 +29,7 @@ extension Rooms {
     var incoming = incoming
     if incoming.inProgress {
       incoming.participants =
-        table[named: incoming.call.room].map { table.members(of: $0).map { Participant($0, in: seating) } } ?? []
+        table[named: incoming.call.room].map { table.members(of: $0).map { $0.seen(in: seating) } } ?? []
     }
     return incoming
   }

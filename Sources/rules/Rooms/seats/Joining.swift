@@ -76,7 +76,7 @@ extension Rooms {
   }
 
   private func reply(_ seat: SeatID, _ step: inout Step) throws(ErrorObject) -> RoomSnapshot {
-    guard let snapshot = RoomSnapshot(of: seat, in: self, at: step.now.wallMilliseconds) else {
+    guard let snapshot = seat.snapshot(in: self, at: step.now.wallMilliseconds) else {
       throw ErrorObject(.internalError)
     }
     return snapshot
@@ -101,7 +101,7 @@ extension Rooms {
 
   /// Takes the seat that somebody was admitted to, and answers.
   mutating func takeSeat(_ taking: SeatTaking, _ step: inout Step) {
-    guard let seat = sit(taking, &step), let snapshot = RoomSnapshot(of: seat, in: self, at: step.now.wallMilliseconds)
+    guard let seat = sit(taking, &step), let snapshot = seat.snapshot(in: self, at: step.now.wallMilliseconds)
     else {
       return step.answer(taking.key, .failure(ErrorObject(.internalError)))
     }

@@ -59,7 +59,7 @@ extension Rooms {
       // The others see how it is with them in what they hear of their coming.
       seating.table.update(moved) { $0.health.isAnnouncedLost = !old.member.presence.isConnected }
     }
-    guard let snapshot = RoomSnapshot(of: moved, in: self, at: step.now.wallMilliseconds) else { return }
+    guard let snapshot = moved.snapshot(in: self, at: step.now.wallMilliseconds) else { return }
     step.tell(
       .roomSwitched(RoomSwitched(from: from, snapshot: snapshot, reconnect: keepsConnections ? nil : true)),
       to: old.session)
@@ -107,7 +107,7 @@ extension Seating {
     if room.members.count == 1 { publishRoom(.roomOpened, seat.room, &step) }
     step.count(.joined)
     if !media.tracks(of: id).isEmpty { Places.take(seat, &self, &step) }
-    step.tell(.participantJoined(ParticipantEvent(seat, in: self)), in: seat.room, of: table, except: id)
+    step.tell(.participantJoined(seat.event(in: self)), in: seat.room, of: table, except: id)
     publishRoom(.roomJoined, seat.room, user: seat.user, &step)
     if let person = room.weak[seat.participant] {
       step.tell(

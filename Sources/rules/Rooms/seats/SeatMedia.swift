@@ -23,7 +23,7 @@ extension Seating {
   private mutating func announcePresence(_ id: SeatID, _ step: inout Step) {
     guard let seat = table.seats[id], table.isLost(seat) != seat.isAnnouncedLost else { return }
     table.update(id) { $0.health.isAnnouncedLost.toggle() }
-    let event = ParticipantEvent(seat, in: self)
+    let event = seat.event(in: self)
     let isBack = seat.isAnnouncedLost
     step.tell(
       isBack ? .participantReconnected(event) : .participantReconnecting(event), in: seat.room, of: table, except: id)

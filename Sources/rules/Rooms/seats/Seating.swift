@@ -26,7 +26,7 @@ struct Seating: Sendable {
   /// Tells the others how somebody is seen now, and themselves too where `toAll`.
   func announce(_ id: SeatID, toAll: Bool = false, _ step: inout Step) {
     guard let seat = table.seats[id] else { return }
-    step.tell(.participantUpdated(ParticipantEvent(seat, in: self)), in: seat.room, of: table, except: toAll ? nil : id)
+    step.tell(.participantUpdated(seat.event(in: self)), in: seat.room, of: table, except: toAll ? nil : id)
   }
 
   /// Tells webhook subscribers of a room that is no call's.
@@ -54,7 +54,7 @@ struct Seating: Sendable {
     open(seat, views: params.views, &step)
     step.count(.joined)
     step.log("join", table.fields(seat))
-    step.tell(.participantJoined(ParticipantEvent(seat, in: self)), in: room, of: table, except: seat.id)
+    step.tell(.participantJoined(seat.event(in: self)), in: room, of: table, except: seat.id)
     publishRoom(.roomJoined, room, user: seat.user, &step)
     return seat.id
   }
@@ -120,20 +120,20 @@ struct Seating: Sendable {
   }
 }
 
-extension Participant {
-  /// How others see a seat.
-  init(_ seat: Seat, in rooms: Seating) {
-    self.init(
-      participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
-      state: rooms.table.isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
-      tracks: rooms.media.tracks(of: seat.id).map(\.wire), role: Access.role(of: seat, rooms.table),
-      handRaisedAt: seat.handRaisedAt)
+// Functions, and no initialisers: those would be handed copies of all rooms.
+extension Seat {
+  /// How others see it.
+  func seen(in rooms: Seating) -> Participant {
+    Participant(
+      participantId: "\(participant)", user: user, displayName: displayName,
+      state: rooms.table.isLost(self) ? .reconnecting : .joined, metadata: metadata,
+      tracks: rooms.media.tracks(of: id).map(\.wire), role: Access.role(of: self, rooms.table),
+      handRaisedAt: handRaisedAt)
   }
-}
 
-extension ParticipantEvent {
-  init(_ seat: Seat, in rooms: Seating) {
-    self.init(room: rooms.table.name(of: seat.room), participant: Participant(seat, in: rooms))
+  /// The params of an event about it.
+  func event(in rooms: Seating) -> ParticipantEvent {
+    ParticipantEvent(room: rooms.table.name(of: room), participant: seen(in: rooms))
   }
 }
 
