@@ -14,8 +14,7 @@ extension RoomSession {
   ) async throws(RoostError) {
     let params = ModerateParams(
       room: await currentName, action: action, user: user, kind: kind, role: role, until: until, hold: hold,
-      address: address,
-      media: media)
+      address: address, media: media)
     _ = try await session.request(.room(.moderate(params)))
   }
 

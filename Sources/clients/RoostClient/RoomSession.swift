@@ -24,7 +24,10 @@ public struct RoomSession: Sendable {
 
   /// The room's name, or that of the room that one was moved to.
   public var currentName: String {
-    get async { await session.room(ofParticipant: selfId) ?? name }
+    get async {
+      let now = await session.currentRoom
+      return now?.selfId == selfId ? now?.room ?? name : name
+    }
   }
 
   /// Leaves. Succeeds too when one has left already.

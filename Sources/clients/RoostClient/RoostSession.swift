@@ -203,9 +203,6 @@ public actor RoostSession {
   /// The room as it is now, nil when one is not in it.
   public func snapshot(of room: String) -> RoomSnapshot? { rooms[room]?.snapshot }
 
-  /// The room in which one is this participant; nil where one is it no more.
-  func room(ofParticipant id: String) -> String? { rooms.first { $0.value.snapshot.selfId == id }?.key }
-
   /// The room that one is in, by name or by a call.
   public var currentRoom: RoomSnapshot? { rooms.values.first?.snapshot }
 
