@@ -143,7 +143,7 @@ extension Room {
       room: name, kind: rules.kind, media: effectiveMedia, limit: info.limit,
       locked: isLocked || moderation.door == .locked, lobby: moderation.door == .lobby,
       chatDisabled: moderation.isChatDisabled, waiting: moderation.lobby.waiting.map(\.wire),
-      participants: members.compactMap { rooms.table.seats[$0].map { .init($0, in: rooms) } })
+      participants: members.compactMap { rooms.table.seats[$0].map { $0.person(in: rooms.seating) } })
   }
 }
 
@@ -159,9 +159,9 @@ extension OperatorOverview.Room {
   }
 }
 
-extension OperatorOverview.Person {
-  fileprivate init(_ seat: Seat, in rooms: Rooms) {
-    self.init(participant: seat.seen(in: rooms.seating), entrance: seat.member.identity.entrance)
+extension Seat {
+  fileprivate func person(in rooms: Seating) -> OperatorOverview.Person {
+    OperatorOverview.Person(participant: seen(in: rooms), entrance: member.identity.entrance)
   }
 }
 
