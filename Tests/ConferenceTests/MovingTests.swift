@@ -134,8 +134,8 @@ import Testing
     #expect(own.participants.first { $0.user == "B9" }?.tracks.first?.muted == true)
   }
 
-  @Test func viewsStayOpenAndFollowWhoIsThere() throws {
-    let scene = Scene()
+  /// B in the room `demo`, whose view follows whoever speaks, and A with a camera in `hall`.
+  private func follower(_ scene: Scene) throws -> (client: Client, view: SubscriptionID) {
     let (a, b) = (scene.client("A"), scene.client("B"))
     _ = try scene.join(a, "hall").get()
     _ = try scene.join(b, "demo") { $0.views = 1 }.get()
@@ -143,6 +143,12 @@ import Testing
     let view = try #require(scene.core.rooms.media[try scene.seat(b)].views.first)
     scene.request(
       b, .view(.show(ViewShowParams(views: [ViewWish(subscriptionId: "\(view)", follow: .activeSpeaker)]))))
+    return (b, view)
+  }
+
+  @Test func viewsStayOpenAndFollowWhoIsThere() throws {
+    let scene = Scene()
+    let (_, view) = try follower(scene)
     #expect(scene.operate(.move(user: "B", room: "demo", to: "hall")) == .success(.moved(1)))
     let shown = scene.core.rooms.media.subscriptions[view]
     #expect(shown?.track != nil && shown?.view?.follows == true, "the same view shows who is there")
@@ -161,13 +167,7 @@ import Testing
   @Test func whoMayNotReceiveThereIsShownNothing() throws {
     let scene = Scene()
     scene.isVerified = true
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    _ = try scene.join(a, "hall").get()
-    _ = try scene.join(b, "demo") { $0.views = 1 }.get()
-    try scene.publish(a, ["0:video"])
-    let view = try #require(scene.core.rooms.media[try scene.seat(b)].views.first)
-    scene.request(
-      b, .view(.show(ViewShowParams(views: [ViewWish(subscriptionId: "\(view)", follow: .activeSpeaker)]))))
+    let (b, _) = try follower(scene)
     _ = scene.operate(.narrow(user: "B", to: [.join, .chat], room: "hall"))
     #expect(scene.operate(.move(user: "B", room: "demo", to: "hall")) == .success(.moved(1)))
     #expect(scene.core.rooms.media[try scene.seat(b)].received.isEmpty, "the view has ended")

@@ -5,7 +5,7 @@ import RoostProtocol
 import SyntheticParticipant
 
 struct Moves: Encodable, Sendable {
-  /// From the operator's request, or that for whom one sees, until their first whole picture, in milliseconds.
+  /// Of 95 of 100 moves: from the operator's request, or that for whom one sees, until their first whole picture, in milliseconds.
   static let bar = 250.0
   static let people = 30
   static let rooms = 5

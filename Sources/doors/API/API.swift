@@ -1,7 +1,7 @@
 // A server's API over HTTP: what an application's own servers, and operators, ask of this one. docs/api.md says how it is used;
 // docs/decisions/0025-servers-api.md why it is so.
 //
-//   request ─▶ key? ─▶ idempotency ─▶ APIPlan ─▶ perform(OperatorAction), one after the other ─▶ JSON, or a problem
+//   request ─▶ key? ─▶ idempotency ─▶ APIPlan ─▶ perform(OperatorAction) ─▶ JSON, or a problem
 import Basics
 import FoundationEssentials
 import Members

@@ -1,4 +1,4 @@
-// Who may use the API: whoever shows the secret of a key. Pure but for the clock that it is given.
+// Who may use the API: those who show the secret of a key. Pure but for the clock that it is given.
 import Basics
 import Crypto
 import Names

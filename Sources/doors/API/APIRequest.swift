@@ -61,7 +61,7 @@ struct APIRequest {
     if let stranger = fields.keys.filter({ !known.contains($0) }).min() {
       throw .parameter(String(stranger.prefix(64)), expected: "nothing; there are \(known.joined(separator: ", "))")
     }
-    // Whoever writes null means something; absent is another thing.
+    // A null means something; absent is another thing.
     if let empty = fields.filter({ $0.value == .null }).keys.min() {
       throw .parameter(empty, expected: "a value, or that it is left out")
     }
