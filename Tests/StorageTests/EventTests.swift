@@ -119,6 +119,19 @@ import Testing
     #expect(try folder.open { try $0.apply([], events: [event("7")], wallMilliseconds: 0).numbered[0].number } == 7)
   }
 
+  /// Roost did not write it, and it is as old as can be: it does not keep what comes after it for ever.
+  @Test func aRowWithoutATimeGoes() throws {
+    let folder = try Folder()
+    let keep = EventTrim(keep: [.default: EventKeep(time: .seconds(10), size: 1 << 30)])
+    try folder.open { file in
+      try file.apply([], events: [event("a"), event("b", at: 50_000)], wallMilliseconds: 0)
+      try file.connection?.execute("UPDATE event SET at = x'00' WHERE number = 1")
+      #expect(try file.apply([], trim: keep, wallMilliseconds: 55_000).lost == [.default: 1])
+      #expect(try waiting(&file) == [2])
+      #expect(try file.apply([], trim: keep, wallMilliseconds: 65_000).lost == [.default: 1])
+    }
+  }
+
   /// A range has nothing in it that may still come.
   @Test func whatIsBeingSentStaysAndPartsWhatIsLost() throws {
     let folder = try Folder()

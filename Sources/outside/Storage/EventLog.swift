@@ -192,8 +192,9 @@ struct EventLog {
     let rows = rows(of: realm)
     let oldest = wallMilliseconds - keep.time.milliseconds
     var own = try series(of: realm)
-    let first = try rows.query("SELECT at FROM event WHERE realm = ? ORDER BY number LIMIT 1").first?.first?.integer
-    guard let first, first < oldest || own.size > keep.size else { return }
+    guard let row = try rows.query("SELECT at FROM event WHERE realm = ? ORDER BY number LIMIT 1").first else { return }
+    // One without a time is as old as can be.
+    guard row.first?.integer ?? 0 < oldest || own.size > keep.size else { return }
     var (taken, after, run) = (0, Int64(0), ClosedRange<Int64>?.none)
     scan: while true {
       let page = try rows.query(
