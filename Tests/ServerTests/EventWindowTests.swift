@@ -136,6 +136,29 @@ import Webhooks
     #expect(window.wanted(at: due) != nil)
   }
 
+  /// Where so many rest, who has failed for longest makes space, and begins again with what comes next.
+  @Test func whoHasFailedForLongestMakesSpace() throws {
+    var window = EventWindow(last: 20_000)
+    for number in 1...16_384 as ClosedRange<Int64> {
+      let early = window.giveUp()
+      #expect(early == nil)
+      _ = window.offer(number, lane: "\(number)")
+      _ = window.rest(ExactText("\(number)"), attempts: 3, until: .zero + .milliseconds(Int(number)))
+    }
+    // The first has been tried once more since, and has failed for longest all the same.
+    let wanted = try #require(window.wanted(at: .zero + .milliseconds(1)))
+    #expect(wanted.lane == ExactText("1"))
+    window.take([1], of: wanted)
+    let (isResting, behind) = (window.rest(wanted.lane, attempts: 4, until: .zero + .seconds(99)), wanted.after + 1)
+    let (first, second) = (window.giveUp(), window.giveUp())
+    let end = try #require(first)
+    #expect(isResting && end.lane == wanted.lane && end.number == behind && second == nil)
+    let next = try #require(window.wanted(at: .zero))
+    #expect(next.lane == end.lane && next.after == 1 && next.attempts == 0)
+    let place = window.offer(16_385, lane: "new")
+    #expect(place == .inHand)
+  }
+
   /// What is lost is told before what comes behind it, and by a message that is the only new one until it is taken.
   @Test func lossesAreToldBeforeTheNext() throws {
     let desk = try Desk(events(3000))

@@ -24,13 +24,16 @@ import Testing
     private let supplied: Locked<[EventSupply]>
 
     /// `attemptsInHand` says when what is not taken goes back to disk.
-    init(_ events: [EventChange], attemptsInHand: Int = DeliveryLimits().attemptsInHand) throws {
+    init(
+      _ events: [EventChange], attemptsInHand: Int = DeliveryLimits().attemptsInHand,
+      mostResting: Int = EventWindow.mostResting
+    ) throws {
       folder = try TemporaryFolder()
       file = try RecordFile(path: folder.path("roost.db"), wallMilliseconds: 0)
       try file.apply([], events: events, wallMilliseconds: 0)
       let supplied = Locked<[EventSupply]>([])
       self.supplied = supplied
-      feed = try EventFeed(.default, keep: EventKeep(), file: &file) { supply in
+      feed = try EventFeed(.default, keep: EventKeep(), file: &file, mostResting: mostResting) { supply in
         supplied.withLock { $0.append(supply) }
         return true
       }
@@ -54,7 +57,7 @@ import Testing
           if status == 200 { taken.append(delivery) }
           queue.finished(delivery.id, .answered(status: status, retryAfter: nil), at: now)
         }
-        try settle()
+        if try settle() { continue }
         let deadlines = [feed.nextPump(at: now.instant), queue.nextDeadline].compactMap { $0 }
         guard let next = deadlines.min(), next <= end else { return }
         if next > now.instant { now = now.advanced(by: next - now.instant) }
@@ -68,7 +71,8 @@ import Testing
       }
     }
 
-    private func settle() throws {
+    /// True where something came back.
+    private func settle() throws -> Bool {
       var changes: [EventChange] = []
       for settled in queue.takeSettled() {
         if settled.delivery.part == .lost {
@@ -78,8 +82,10 @@ import Testing
         }
       }
       for change in changes { feed.settled(change) }
-      for lane in queue.takeReturned() { feed.returned(lane) }
+      let returned = queue.takeReturned()
+      changes += returned.compactMap { feed.returned($0) }
       if !changes.isEmpty { try write(changes) }
+      return !changes.isEmpty || !returned.isEmpty
     }
 
     func write(_ events: [EventChange]) throws {
@@ -105,6 +111,52 @@ import Testing
     }
     #expect(try reaches(DeliveryLimits().attemptsInHand))
     #expect(try !reaches(.max), "in hand for good, as a control")
+  }
+
+  /// After a restart what is refused is read first. It does not look like a server that is down.
+  @Test func whatIsRefusedIsPassedQuickly() throws {
+    func time(_ status: Int) throws -> TimeDelta {
+      let line = try Line(events(1500) + events(1, from: 1501) { _ in "good" })
+      try line.run(.seconds(600), until: { !line.taken.isEmpty }) { $0.lane == "good" ? 200 : status }
+      return line.now.instant - .zero
+    }
+    #expect(try time(422) < .seconds(15))
+    #expect(try time(503) > .seconds(40), "sixteen a second, as a control")
+  }
+
+  /// While the server may be down few are begun, but what waits behind others is passed.
+  @Test func whatIsOnlyReadIsNoTrial() throws {
+    let line = try Line(events(3000) { "\($0 % 300)" } + events(1, from: 3001) { _ in "good" })
+    try line.run(.seconds(30), until: { !line.taken.isEmpty }) { $0.lane == "good" ? 200 : 503 }
+    #expect(line.taken.map(\.lane) == ["good"])
+  }
+
+  /// As many rooms rest as may: others are begun all the same. What is given up is told as lost, and kept.
+  @Test func tooManyThatAreRefusedHoldUpNothing() throws {
+    func line(_ status: Int) throws -> Line {
+      let line = try Line(events(800) + events(1, from: 801) { _ in "good" }, mostResting: 260)
+      try line.run(.seconds(100), until: { line.taken.contains { $0.lane == "good" } }) {
+        $0.lane == "good" || $0.part == .lost ? 200 : status
+      }
+      return line
+    }
+    let up = try line(422)
+    try up.run(.seconds(20)) { $0.part == .lost ? 200 : 422 }
+    #expect(up.taken.contains { $0.lane == "good" })
+    var told: Set<Int> = []
+    for notice in up.taken where notice.part == .lost {
+      let body = String(decoding: notice.body, as: UTF8.self)
+      let range = try #require(body.firstMatch(of: /"from":(\d+),"to":(\d+)/))
+      told.formUnion(try #require(Int(range.1))...(try #require(Int(range.2))))
+    }
+    #expect(up.feed.waiting == 259 && told.count == 800 - 259, "\(up.feed.waiting), \(told.count)")
+    #expect(try up.file.lostEvents(of: .default) == nil)
+    #expect(try up.file.events(EventQuery(after: 0)).events.count == 801, "they are kept for who asks")
+    // Not while the server may be down: it will take what waits.
+    let down = try line(503)
+    #expect(try down.taken.isEmpty && down.feed.waiting == 801 && down.file.lostEvents(of: .default) == nil)
+    try down.run(.seconds(900)) { _ in 200 }
+    #expect(down.taken.count == 801)
   }
 
   /// Their attempts go on with longer pauses, and when they are taken at last each room has its order.
@@ -151,7 +203,10 @@ import Testing
       return line.taken.count
     }
     #expect(try taken(DeliveryLimits().attemptsInHand) == 2001)
-    #expect(try taken(.max) == 0, "nothing comes behind it, as a control")
+    #expect(try taken(.max) == 2001, "however long its attempts take")
+    let line = try Line([.missed(.default, 3)] + events(20), attemptsInHand: .max)
+    try line.run(.milliseconds(9900)) { $0.part == .lost ? 422 : 200 }
+    #expect(line.taken.isEmpty, "nothing comes before it for ten seconds, as a control")
   }
 
   @Test func aLossThatIsTakenLaterIsToldOnce() throws {

@@ -108,6 +108,40 @@ private final class Bench {
     #expect(bench.take().count == 1 && Set(bench.sent).count == 3)
   }
 
+  /// Rooms on whose events the web server hangs leave places for others, however many they are.
+  @Test(arguments: [(1, 1), (2, 1), (3, 1), (4, 2), (9, 4)]) func whatFailsHasHalfOfThePlaces(atOnce: Int, again: Int) {
+    let bench = Bench { $0.atOnce = atOnce }
+    for number in 0..<20 { bench.add("bad\(number)", "bad\(number)") }
+    for _ in 0..<20 {
+      for id in bench.take() { bench.finish(id, silent) }
+    }
+    #expect(bench.sent.count == 20 && bench.queue.nextDeadline == .zero + .seconds(1))
+    bench.advance(.seconds(2))
+    let hanging = bench.take()
+    #expect(hanging.count == again && bench.queue.nextDeadline == nil)
+    if atOnce == 1 { bench.finish(hanging[0], silent) }
+    // With one place they come in turn.
+    for number in 0..<9 { bench.add("good\(number)", "good\(number)") }
+    let good = bench.take()
+    #expect(good.count == max(1, atOnce - again) && good.allSatisfy { $0.hasPrefix("good") }, "\(good)")
+    for id in good { bench.finish(id) }
+    let next = bench.take()
+    #expect(next.contains { $0.hasPrefix("bad") } == (atOnce == 1), "\(next)")
+  }
+
+  @Test(arguments: [
+    (400, true), (404, true), (422, true), (408, false), (425, false), (429, false), (301, false), (500, false),
+  ]) func aRefusalSaysThatTheServerIsThere(status: Int, isRefused: Bool) {
+    let bench = Bench {
+      $0.ending = .goneAlone
+      $0.attemptsInHand = 1
+    }
+    bench.queue.restore(Delivery(id: "1", number: 1, lane: "l", body: [], expiresAt: .max), at: bench.now)
+    bench.take()
+    bench.finish("1", .answered(status: status, retryAfter: nil))
+    #expect(bench.queue.takeReturned().map(\.isRefused) == [isRefused])
+  }
+
   @Test func pausesDoubleUpToTheLongest() {
     let bench = Bench { $0.longestRetry = .seconds(20) }
     bench.add("a")

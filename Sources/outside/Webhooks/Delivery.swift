@@ -59,6 +59,15 @@ public enum HTTPOutcome: Hashable, Sendable {
     if case .answered(200...299, _) = self { true } else { false }
   }
 
+  /// Whether the server is there and does not want this one, as it says: 4xx, but not that it has no time (408, 425, 429).
+  var isRefusal: Bool {
+    switch self {
+    case .answered(408, _), .answered(425, _), .answered(429, _): false
+    case .answered(400...499, _): true
+    case .answered, .failed: false
+    }
+  }
+
   var mayHaveArrived: Bool {
     switch self {
     case .answered: true
@@ -112,9 +121,11 @@ public struct ReturnedLane: Hashable, Sendable {
   public var attempts: Int
   /// When it is to be sent again.
   public var due: Instant
+  /// Whether the server said that it does not want this one, which says nothing of others.
+  public var isRefused: Bool
 
   /// This one.
-  public init(lane: ExactText, attempts: Int, due: Instant) {
-    (self.lane, self.attempts, self.due) = (lane, attempts, due)
+  public init(lane: ExactText, attempts: Int, due: Instant, isRefused: Bool = false) {
+    (self.lane, self.attempts, self.due, self.isRefused) = (lane, attempts, due, isRefused)
   }
 }

@@ -14,6 +14,10 @@ public struct DeliveryLimits: Hashable, Sendable {
   public var waiting = 10_000
   /// Messages on their way at once. More load the server more and let slow answers hold up less.
   public var atOnce = 4
+
+  /// Those of them that were sent before and not taken: the other places are for what was not. One of one place, which both have in turn.
+  var mostAgain: Int { max(1, atOnce / 2) }
+
   /// The wait after the first failure; it doubles …
   public var firstRetry = TimeDelta.seconds(1)
   /// … up to this.
@@ -52,8 +56,15 @@ public struct DeliveryQueue: Sendable {
   private var random: any RandomNumberGenerator & Sendable
   /// By their names, of which a part is a user's: compared by bytes.
   private var lanes: [ExactText: Lane] = [:]
+  /// Lanes whose first messages were not sent yet.
   private var due = Basics.DeadlineQueue<ExactText>()
+  /// Those that have failed.
+  private var dueAgain = Basics.DeadlineQueue<ExactText>()
   private var onTheirWay: [String: ExactText] = [:]
+  /// Those on their way that have failed before.
+  private var again: Set<String> = []
+  /// Whether the latest that left was one of them.
+  private var wasAgain = false
   /// Lanes whose ring may have arrived, until it ends.
   private var rung: [ExactText: Int64] = [:]
   /// Cancels that an earlier process left: it knew that their rings may have arrived.
@@ -106,7 +117,18 @@ public struct DeliveryQueue: Sendable {
     guard let since = away[name] else { return }
     away.cancel(name)
     lanes[name] = Lane(attempts: attempts, due: now.instant, since: since)
-    due.push(now.instant, name)
+    push(now.instant, name, isAgain: attempts > 0)
+  }
+
+  private mutating func push(_ instant: Instant, _ name: ExactText, isAgain: Bool) {
+    if isAgain { dueAgain.push(instant, name) } else { due.push(instant, name) }
+  }
+
+  /// A lane that may be due. Where both kinds are, they come in turn.
+  private mutating func pop(at now: Instant) -> (name: ExactText, isAgain: Bool)? {
+    let mayBeAgain = again.count < limits.mostAgain && dueAgain.next <= now
+    if mayBeAgain, !wasAgain || due.next > now { return dueAgain.pop(at: now).map { ($0, true) } }
+    return due.pop(at: now).map { ($0, false) }
   }
 
   /// An earlier process has sent a ring in this lane, which may have arrived and ends then: what takes it back is sent.
@@ -115,13 +137,20 @@ public struct DeliveryQueue: Sendable {
   /// The next message to send now, with the number of the attempt; nil when there is none. Its outcome must be given to
   /// `finished`.
   public mutating func next(at now: Now) -> (delivery: Delivery, attempt: Int)? {
-    while onTheirWay.count < limits.atOnce, let name = due.pop(at: now.instant) {
+    while onTheirWay.count < limits.atOnce, let (name, isAgain) = pop(at: now.instant) {
       guard var lane = lanes[name], !lane.isOnItsWay, lane.due <= now.instant else { continue }
       dropPointless(&lane, name, at: now)
       guard let first = lane.waiting.first else {
         lanes[name] = nil
         continue
       }
+      guard isAgain == (lane.attempts > 0) else {
+        lanes[name] = lane
+        push(lane.due, name, isAgain: !isAgain)
+        continue
+      }
+      if isAgain { again.insert(first.id) }
+      wasAgain = isAgain
       lane.isOnItsWay = true
       lane.attempts += 1
       lanes[name] = lane
@@ -136,6 +165,7 @@ public struct DeliveryQueue: Sendable {
 
   /// Says what came of an attempt.
   public mutating func finished(_ id: String, _ outcome: HTTPOutcome, at now: Now) {
+    again.remove(id)
     guard let name = onTheirWay.removeValue(forKey: id), var lane = lanes[name], let first = lane.waiting.first else {
       return
     }
@@ -159,7 +189,7 @@ public struct DeliveryQueue: Sendable {
       }
     }
     lanes[name] = lane
-    due.push(lane.due, name)
+    push(lane.due, name, isAgain: lane.attempts > 0)
   }
 
   /// Its messages are on disk, and are no part of this any more.
@@ -168,7 +198,8 @@ public struct DeliveryQueue: Sendable {
     for delivery in lane.waiting { arrivals.cancel(delivery.id) }
     count -= lane.waiting.count
     lanes[name] = nil
-    returned.append(ReturnedLane(lane: name, attempts: lane.attempts, due: due))
+    let isRefused = lane.last?.isRefusal ?? false
+    returned.append(ReturnedLane(lane: name, attempts: lane.attempts, due: due, isRefused: isRefused))
   }
 
   /// Takes the lanes that were returned since the last call. What `takeSettled` has of them came before.
@@ -188,7 +219,9 @@ public struct DeliveryQueue: Sendable {
 
   /// When `next` has something; nil when it waits for outcomes or for nothing.
   public var nextDeadline: Instant? {
-    onTheirWay.count < limits.atOnce && due.count > 0 ? due.next : nil
+    guard onTheirWay.count < limits.atOnce else { return nil }
+    let next = again.count < limits.mostAgain ? min(due.next, dueAgain.next) : due.next
+    return next == .distantFuture ? nil : next
   }
 
   // MARK: - Looking again

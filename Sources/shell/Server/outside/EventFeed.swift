@@ -35,8 +35,13 @@ private struct LossNotice: Sendable {
   /// Events are read before the next one: where more is lost all the time, a web server would be told of nothing else.
   var isAfterEvents = false
 
+  /// How long what comes behind waits for the one in hand at most.
+  static let patience = TimeDelta.seconds(10)
+  /// When that is over; nil then.
+  var firstUntil: Instant?
+
   /// Whether what comes behind waits for it. Who does not take it is told the rest.
-  var isFirst: Bool { attempts == 0 && (id != nil || mayBeMore && !isAfterEvents) }
+  var isFirst: Bool { attempts == 0 && (id == nil ? mayBeMore && !isAfterEvents : firstUntil != nil) }
 
   func isDue(at now: Instant) -> Bool { mayBeMore && id == nil && due.map { $0 <= now } ?? true }
 }
@@ -46,7 +51,7 @@ struct EventFeed {
   /// Lanes in a row that were not taken, after which few new ones are begun: the web server may be down.
   static let patience = 256
 
-  /// Events that are read each second then.
+  /// Events that are begun each second then.
   static let trials = 16
 
   private let realm: Realm
@@ -56,20 +61,23 @@ struct EventFeed {
   /// What there was no space for.
   private var unsent = EventSupply()
   private var notice = LossNotice()
-  /// Lanes that were not taken since an event was.
+  /// Lanes that were not taken since an event was, and of which the web server did not say that it does not want them.
   private var refusals = 0
+  /// Events that were begun since the last pause.
+  private var begun = 0
   private var nextTrial: Instant?
   /// Events that are not delivered yet, on disk and in hand.
   private(set) var waiting: Int
 
   /// Begins with what earlier processes left in the file.
   init(
-    _ realm: Realm, keep: EventKeep, file: inout RecordFile, sink: @escaping EventSink
+    _ realm: Realm, keep: EventKeep, file: inout RecordFile, mostResting: Int = EventWindow.mostResting,
+    sink: @escaping EventSink
   ) throws(StorageError) {
     (self.realm, self.keep, self.sink) = (realm, keep, sink)
     let figures = try file.eventFigures(of: realm)
     waiting = figures.waiting
-    window = EventWindow(last: figures.last)
+    window = EventWindow(last: figures.last, mostResting: mostResting)
     unsent.dropped = try file.droppedEvents(of: realm).map { DroppedDelivery(id: $0.id, number: $0.number) }
   }
 
@@ -80,7 +88,7 @@ struct EventFeed {
   func nextPump(at now: Instant) -> Instant? {
     guard unsent.isEmpty else { return nil }
     if notice.isDue(at: now) { return now }
-    if notice.id != nil, notice.isFirst { return nil }
+    if notice.id != nil, notice.isFirst { return notice.firstUntil }
     if window.wanted(at: now) != nil { return now }
     return [notice.due, window.nextDue, window.wantsMore ? nextTrial ?? now : nil].compactMap { $0 }.min()
   }
@@ -126,26 +134,35 @@ struct EventFeed {
     if isTaken { (refusals, nextTrial) = (0, nil) }
   }
 
-  /// A lane was not taken: it rests on disk.
-  mutating func returned(_ lane: ReturnedLane) {
+  /// Whether the web server may be down.
+  private var isTrial: Bool { refusals >= Self.patience }
+
+  /// A lane was not taken: it rests on disk. Where too many do, gives what is given up for it: not while the web server may be down, which
+  /// will take what waits.
+  mutating func returned(_ lane: ReturnedLane) -> EventChange? {
     // What there was no space for of it is on disk as well.
     unsent.deliveries.removeAll { lane.lane.text.isExactly($0.lane) }
     if lane.lane == LossNotice.lane {
       (notice.id, notice.attempts, notice.due) = (nil, max(lane.attempts, 1), lane.due)
-      return
+      return nil
     }
-    refusals += 1
+    if !lane.isRefused { refusals += 1 }
     if !window.rest(lane.lane, attempts: lane.attempts, until: lane.due) { unsent.reopened[lane.lane] = 0 }
+    guard !isTrial, let end = window.giveUp() else { return nil }
+    unsent.reopened[end.lane] = 0
+    waiting = max(0, waiting - 1)
+    return .expired(realm, end.number)
   }
 
   // MARK: - Handing over
 
   /// Hands over what there is space for. Reads one step at the most.
   mutating func pump(_ file: inout RecordFile, at now: Instant) throws(StorageError) {
+    // Also where the file cannot be read.
+    defer { if !unsent.isEmpty, sink(unsent) { unsent = EventSupply() } }
+    if let end = notice.firstUntil, end <= now { notice.firstUntil = nil }
     try tellLost(&file, at: now)
     if notice.id == nil || !notice.isFirst { try read(&file, at: now) }
-    guard !unsent.isEmpty, sink(unsent) else { return }
-    unsent = EventSupply()
   }
 
   private mutating func read(_ file: inout RecordFile, at now: Instant) throws(StorageError) {
@@ -163,23 +180,28 @@ struct EventFeed {
 
   private mutating func readOn(_ file: inout RecordFile, at now: Instant) throws(StorageError) {
     let last = window.last
-    let isTrial = refusals >= Self.patience
-    let step = isTrial ? Self.trials : EventWindow.step
-    let events = try file.waitingEvents(after: window.seen, limit: step, of: realm)
-    nextTrial = isTrial ? now + .seconds(1) : nil
-    for event in events where !offer(event) { return }
-    if events.count < step { window.skip(to: last) }
+    let events = try file.waitingEvents(after: window.seen, limit: EventWindow.step, of: realm)
+    nextTrial = nil
+    for event in events {
+      switch offer(event) {
+      case .full: return
+      case .behind: continue
+      case .inHand: begun += 1
+      }
+      if isTrial, begun >= Self.trials {
+        (begun, nextTrial) = (0, now + .seconds(1))
+        return
+      }
+    }
+    if !isTrial { begun = 0 }
+    if events.count < EventWindow.step { window.skip(to: last) }
   }
 
-  /// False where there is no space for it.
   @discardableResult
-  private mutating func offer(_ event: StoredEvent) -> Bool {
-    switch window.offer(event.number, lane: event.lane) {
-    case .inHand: unsent.deliveries.append(delivery(event))
-    case .behind: break
-    case .full: return false
-    }
-    return true
+  private mutating func offer(_ event: StoredEvent) -> EventWindow.Place {
+    let place = window.offer(event.number, lane: event.lane)
+    if place == .inHand { unsent.deliveries.append(delivery(event)) }
+    return place
   }
 
   private func delivery(_ event: StoredEvent) -> Delivery {
@@ -195,7 +217,7 @@ struct EventFeed {
     let lost = try file.lostEvents(of: realm)
     if notice.attempts > 0 { unsent.reopened[LossNotice.lane] = notice.attempts }
     guard let lost else { return notice = LossNotice(mayBeMore: false) }
-    (notice.id, notice.due) = (lost.id, nil)
+    (notice.id, notice.due, notice.firstUntil) = (lost.id, nil, notice.attempts == 0 ? now + LossNotice.patience : nil)
     let body =
       "{\"type\":\"lost\",\"id\":\"\(lost.id)\",\"from\":\(lost.from),\"to\":\(lost.to),\"realm\":\"\(realm.name)\"}"
     unsent.deliveries.append(

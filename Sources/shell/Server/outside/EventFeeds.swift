@@ -18,9 +18,18 @@ struct EventFeeds {
   private var unopened: [Realm: EventSink] = [:]
   /// Whether events are left that are too old or too much.
   private(set) var hasMoreToTrim = false
-  /// Why events could not be read; nil while they can.
-  private var trouble: StorageError?
-  private var nextTry: Instant?
+  /// Realms whose events cannot be read.
+  private var troubles: [Realm: Trouble] = [:]
+
+  private struct Trouble {
+    /// What was said of it.
+    var told: StorageError?
+    var nextTry: Instant
+  }
+
+  /// What the log has to say of each realm: events that are kept no more, and those that were given up for others.
+  private var lost: [Realm: LinePerMinute] = [:]
+  private var givenUp: [Realm: LinePerMinute] = [:]
 
   init(_ inbox: EventInbox, keep: [Realm: EventKeep], log: Logger) {
     (self.inbox, self.keep, self.log) = (inbox, keep, log)
@@ -35,9 +44,10 @@ struct EventFeeds {
   /// When there is something to do: `now` or before it where that is at once.
   func nextDeadline(at now: Instant) -> Instant? {
     if hasMoreToTrim { return now }
-    let next = feeds.values.compactMap { $0.nextPump(at: now) } + (unopened.isEmpty ? [] : [now])
-    guard let first = next.min() else { return nil }
-    return max(first, nextTry ?? first)
+    return Set(feeds.keys).union(unopened.keys).compactMap { realm in
+      guard let next = unopened[realm] == nil ? feeds[realm]?.nextPump(at: now) : now else { return nil }
+      return max(next, troubles[realm]?.nextTry ?? next)
+    }.min()
   }
 
   /// From now on events of a realm go there.
@@ -51,7 +61,10 @@ struct EventFeeds {
       case .change(let change):
         changes.append(change)
         if let realm = change.settledIn { feeds[realm]?.settled(change) }
-      case .returned(let realm, let lane): feeds[realm]?.returned(lane)
+      case .returned(let realm, let lane):
+        guard let change = feeds[realm]?.returned(lane) else { continue }
+        changes.append(change)
+        givenUp[realm, default: LinePerMinute()].add()
       }
     }
     return changes
@@ -61,9 +74,7 @@ struct EventFeeds {
   mutating func committed(_ outcome: EventOutcome) {
     for (realm, count) in outcome.lost {
       feeds[realm]?.lost(count)
-      if count > 0 {
-        log.warning("webhook_events_lost", ["realm": LogValue(realm.name), "events": LogValue(count)])
-      }
+      lost[realm, default: LinePerMinute()].add(count)
     }
     for (realm, events) in Dictionary(grouping: outcome.numbered, by: \.realm) { feeds[realm]?.written(events) }
     hasMoreToTrim = outcome.hasMore
@@ -79,22 +90,47 @@ struct EventFeeds {
     }
   }
 
-  /// Hands over what there is space for. Gives what is new of trouble with the file.
-  mutating func pump(_ file: inout RecordFile, at now: Instant) -> StorageError? {
-    if let nextTry, now < nextTry { return nil }
-    do throws(StorageError) {
-      for (realm, sink) in unopened {
-        feeds[realm] = try EventFeed(realm, keep: keep[realm] ?? EventKeep(), file: &file, sink: sink)
-        unopened[realm] = nil
-      }
-      for realm in feeds.keys { try feeds[realm]?.pump(&file, at: now) }
-      (trouble, nextTry) = (nil, nil)
-      return nil
-    } catch {
-      nextTry = now + Self.pause
-      defer { trouble = error }
-      return error == trouble ? nil : error
+  /// Writes the lines that are due.
+  mutating func say(at now: Instant) {
+    for realm in lost.keys {
+      guard let events = lost[realm]?.take(at: now) else { continue }
+      log.warning("webhook_events_lost", ["realm": LogValue(realm.name), "events": LogValue(events)])
     }
+    for realm in givenUp.keys {
+      guard let events = givenUp[realm]?.take(at: now) else { continue }
+      log.warning(
+        "webhook_events_given_up",
+        [
+          "realm": LogValue(realm.name), "events": LogValue(events),
+          "reason": "too many rooms and calls have an event that is not taken",
+        ])
+    }
+  }
+
+  /// Hands over what there is space for. Gives what is new of trouble with the file, which one realm may have and others not.
+  mutating func pump(_ file: inout RecordFile, at now: Instant) -> StorageError? {
+    say(at: now)
+    var news: StorageError?
+    for realm in Set(feeds.keys).union(unopened.keys) {
+      if let nextTry = troubles[realm]?.nextTry, now < nextTry { continue }
+      do throws(StorageError) {
+        try pump(realm, &file, at: now)
+        troubles[realm] = nil
+      } catch {
+        let isNews = news == nil && !troubles.values.contains { $0.told == error }
+        troubles[realm] = Trouble(told: isNews ? error : troubles[realm]?.told, nextTry: now + Self.pause)
+        if isNews { news = error }
+      }
+    }
+    return news
+  }
+
+  private mutating func pump(_ realm: Realm, _ file: inout RecordFile, at now: Instant) throws(StorageError) {
+    if let sink = unopened[realm] {
+      feeds[realm] = try EventFeed(realm, keep: keep[realm] ?? EventKeep(), file: &file, sink: sink)
+      unopened[realm] = nil
+    }
+    try feeds[realm]?.pump(&file, at: now)
   }
 }
 

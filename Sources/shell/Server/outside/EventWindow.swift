@@ -19,7 +19,7 @@ struct EventWindow: Sendable {
   /// Events that are read from disk at a time. More make tickets wait for longer.
   static let step = 256
 
-  /// Lanes that rest; beyond it no new lane is begun. More cost their memory: a name and a time each.
+  /// Lanes that rest; who has failed for longest makes space for another, or no new one is begun. More cost their memory: a name and times each.
   static let mostResting = 16_384
 
   /// Lanes in hand at once that have rested. More let events that are refused take the places of others.
@@ -33,6 +33,8 @@ struct EventWindow: Sendable {
     var isBehind = false
     /// How often its first event was not taken, where it rests or has rested.
     var attempts = 0
+    /// When it was first to be read again, where it rests or has rested: who comes first has failed for longest.
+    var since: Instant?
 
     /// Whether more of it should be read. What was not taken comes alone.
     var isHungry: Bool { isBehind && attempts == 0 && inHand.count <= EventWindow.mostOfLane / 2 }
@@ -43,6 +45,8 @@ struct EventWindow: Sendable {
   private var laneOf: [Int64: ExactText] = [:]
   private var hungry: Set<ExactText> = []
   private var resting = Deadlines<ExactText>()
+  /// The same lanes, by how long they have failed.
+  private var failing = Deadlines<ExactText>()
   /// Those in hand that have rested.
   private var retried = 0
   /// All up to this number are settled, in hand, or of a lane that is behind.
@@ -50,8 +54,11 @@ struct EventWindow: Sendable {
   /// The highest number on disk.
   private(set) var last: Int64 = 0
 
+  /// Lanes that may rest.
+  private let mostResting: Int
+
   /// Nothing is in hand, and everything up to `last` is on disk.
-  init(last: Int64) { self.last = last }
+  init(last: Int64, mostResting: Int = Self.mostResting) { (self.last, self.mostResting) = (last, mostResting) }
 
   /// Numbers in hand.
   var inHand: Set<Int64> { Set(laneOf.keys) }
@@ -61,7 +68,7 @@ struct EventWindow: Sendable {
   mutating func note(last number: Int64) { last = max(last, number) }
 
   /// Whether the next events should be read, those after `seen`.
-  var wantsMore: Bool { seen < last && laneOf.count <= Self.most / 2 && resting.count < Self.mostResting }
+  var wantsMore: Bool { seen < last && laneOf.count <= Self.most / 2 && resting.count < mostResting }
 
   /// When a lane that rests is to be read again; nil while none rests, or others that have rested are in hand.
   var nextDue: Instant? { retried < Self.mostRetried && laneOf.count < Self.most ? resting.next : nil }
@@ -78,7 +85,7 @@ struct EventWindow: Sendable {
 
   /// Takes the next event that waits after `seen`, if there is space for it.
   mutating func offer(_ number: Int64, lane name: String) -> Place {
-    guard laneOf.count < Self.most, resting.count < Self.mostResting else { return .full }
+    guard laneOf.count < Self.most, resting.count < mostResting else { return .full }
     seen = max(seen, number)
     let name = ExactText(name)
     if let lane = lanes[name], lane.isBehind || lane.attempts > 0 || lane.inHand.count >= Self.mostOfLane {
@@ -119,7 +126,8 @@ struct EventWindow: Sendable {
     let name = wanted.lane
     if resting[name] != nil {
       resting.cancel(name)
-      if numbers.isEmpty { lanes[name]?.attempts = 0 } else { retried += 1 }
+      failing.cancel(name)
+      if numbers.isEmpty { begin(name) } else { retried += 1 }
     }
     for number in numbers { hold(number, name) }
     if numbers.count < wanted.limit { lanes[name]?.isBehind = false }
@@ -132,10 +140,31 @@ struct EventWindow: Sendable {
     if lane.attempts > 0 { retried -= 1 }
     for number in lane.inHand { laneOf[number] = nil }
     (lane.inHand, lane.last, lane.isBehind, lane.attempts) = ([], first - 1, true, max(attempts, 1))
+    let since = lane.since ?? due
+    lane.since = since
     lanes[name] = lane
     resting.set(name, at: due)
+    failing.set(name, at: since)
     look(at: name)
     return true
+  }
+
+  /// Where as many lanes rest as may: the first event of the one that has failed for longest is given up. The rest of it begins again.
+  mutating func giveUp() -> (lane: ExactText, number: Int64)? {
+    guard resting.count >= mostResting, let name = failing.first, let lane = lanes[name] else { return nil }
+    resting.cancel(name)
+    failing.cancel(name)
+    let number = lane.last + 1
+    lanes[name]?.last = number
+    begin(name)
+    look(at: name)
+    return (name, number)
+  }
+
+  /// The first event of a lane is another one now.
+  private mutating func begin(_ name: ExactText) {
+    lanes[name]?.attempts = 0
+    lanes[name]?.since = nil
   }
 
   private mutating func hold(_ number: Int64, _ lane: ExactText) {
@@ -150,7 +179,7 @@ struct EventWindow: Sendable {
     guard let name = laneOf.removeValue(forKey: number), var lane = lanes[name] else { return false }
     lane.inHand.remove(number)
     if lane.attempts > 0 {
-      lane.attempts = 0
+      (lane.attempts, lane.since) = (0, nil)
       retried -= 1
     }
     lanes[name] = lane

@@ -260,6 +260,7 @@ private struct StorageLoop: ~Copyable {
       pump()
       figures.withLock { $0.caughtUp(to: drained) }
     }
+    events.say(at: .distantFuture)
   }
 
   private var patience: Int64 {

@@ -111,8 +111,10 @@ private struct WebhookChannel {
   /// Events that the server did not want, which it has yet to be told.
   var drops = Drops()
   var figures = WebhookFigures()
-  /// Whether the last attempt failed.
-  var isFailing = false
+  var failures = FailureLines()
+  /// Messages that were not taken in time, and the first of them since the log said so.
+  var late = LinePerMinute()
+  var firstLate: SettledDelivery?
   /// Whether the last message found the queue full.
   var isFull = false
 }
@@ -182,6 +184,7 @@ private struct WebhookLoop: ~Copyable {
       for (id, outcome) in sender.takeFinished() { finished(id, outcome) }
       for index in channels.indices { send(from: index) }
     }
+    for index in channels.indices { sayLate(index, at: .distantFuture) }
   }
 
   private mutating func show() {
@@ -201,8 +204,8 @@ private struct WebhookLoop: ~Copyable {
 
   /// An hour where nothing waits: a wake-up costs nothing.
   private func timeout() -> Int {
-    let deadline = channels.compactMap(\.queue.nextDeadline).min() ?? now.instant + .seconds(3600)
-    let next = min(deadline, end ?? .distantFuture)
+    let deadlines = channels.flatMap { [$0.queue.nextDeadline, $0.late.deadline] }.compactMap { $0 }
+    let next = min(deadlines.min() ?? now.instant + .seconds(3600), end ?? .distantFuture)
     return Int(clamping: max((next - Now.read().instant).milliseconds + 1, 0))
   }
 
@@ -266,6 +269,7 @@ private struct WebhookLoop: ~Copyable {
   private mutating func endSettled(_ index: Int) {
     for settled in channels[index].queue.takeSettled() { end(settled, index) }
     for lane in channels[index].queue.takeReturned() { settle(.returned(realm, lane)) }
+    sayLate(index, at: now.instant)
   }
 
   private mutating func finished(_ id: String, _ outcome: HTTPOutcome) {
@@ -281,12 +285,13 @@ private struct WebhookLoop: ~Copyable {
   private mutating func note(_ outcome: HTTPOutcome, _ index: Int) {
     let name = LogValue(channels[index].label)
     if !outcome.isSuccess { channels[index].figures.failedAttempts += 1 }
-    if !outcome.isSuccess, !channels[index].isFailing {
-      log.warning("webhook_failing", ["endpoint": name, "reason": LogValue(outcome.words)])
-    } else if outcome.isSuccess, channels[index].isFailing {
-      log.info("webhook_recovered", ["endpoint": name])
+    switch channels[index].failures.note(isTaken: outcome.isSuccess, at: now.instant) {
+    case .failing(let attempts)?:
+      log.warning(
+        "webhook_failing", ["endpoint": name, "reason": LogValue(outcome.words), "attempts": LogValue(attempts)])
+    case .recovered?: log.info("webhook_recovered", ["endpoint": name])
+    case nil: break
     }
-    channels[index].isFailing = !outcome.isSuccess
   }
 
   /// What the record file has to know.
@@ -311,29 +316,36 @@ private struct WebhookLoop: ~Copyable {
   }
 
   private mutating func end(_ settled: SettledDelivery, _ index: Int) {
-    let delivery = settled.delivery
     note(settled, index)
-    let reason: String
     switch settled.end {
     case .delivered:
       channels[index].figures.delivered += 1
-      return
     case .pointless:
       channels[index].figures.pointless += 1
-      return
-    case .expired(let last):
+    case .expired:
       channels[index].figures.expired += 1
-      reason = "too late: " + (last?.words ?? "never sent")
+      channels[index].late.add()
+      if channels[index].firstLate == nil { channels[index].firstLate = settled }
     case .refused(let outcome):
       channels[index].figures.refused += 1
-      reason = "refused: " + outcome.words
+      warn(of: settled, index, "refused: " + outcome.words, messages: 1)
     }
+  }
+
+  /// Where a web server takes nothing for long, all that waits is too late.
+  private mutating func sayLate(_ index: Int, at now: Instant) {
+    guard let first = channels[index].firstLate, let messages = channels[index].late.take(at: now) else { return }
+    channels[index].firstLate = nil
+    guard case .expired(let last) = first.end else { return }
+    warn(of: first, index, "too late: " + (last?.words ?? "never sent"), messages: messages)
+  }
+
+  private func warn(of settled: SettledDelivery, _ index: Int, _ reason: String, messages: Int) {
     log.warning(
       "webhook_dropped",
       [
-        "endpoint": LogValue(channels[index].label), "delivery": LogValue(delivery.id),
-        "attempts": LogValue(settled.attempts),
-        "reason": LogValue(reason),
+        "endpoint": LogValue(channels[index].label), "delivery": LogValue(settled.delivery.id),
+        "attempts": LogValue(settled.attempts), "reason": LogValue(reason), "messages": LogValue(messages),
       ])
   }
 }
