@@ -16,6 +16,8 @@ public struct Deadlines<Key: Hashable & Sendable>: Sendable {
   public var first: Key? { queue.first?.element }
   /// Keys that have a deadline.
   public var count: Int { armed.count }
+  /// Entries of the queue, outdated ones included.
+  var entries: Int { queue.count }
 
   /// When `key` is due; nil when it is not.
   public subscript(key: Key) -> Instant? { armed[key] }
@@ -49,9 +51,12 @@ public struct Deadlines<Key: Hashable & Sendable>: Sendable {
 
   private mutating func rebuild() {
     var valid = DeadlineQueue<Key>()
+    // A key that was cancelled and set again for the same time stands there twice.
+    var kept: Set<Key> = []
     while let first = queue.first {
       _ = queue.pop(at: first.deadline)
-      if armed[first.element] == first.deadline { valid.push(first.deadline, first.element) }
+      guard armed[first.element] == first.deadline, kept.insert(first.element).inserted else { continue }
+      valid.push(first.deadline, first.element)
     }
     queue = valid
   }
