@@ -15,6 +15,7 @@ private let clinic = Realm("clinic")
 /// What was asked of a conference that answers with what it is given.
 private final class Asked: Sendable {
   let wishes = Locked<[(action: OperatorAction, realm: Realm, key: String)]>([])
+  let replays = Locked<[(after: Int64, realm: Realm)]>([])
 }
 
 private struct Asker {
@@ -24,11 +25,18 @@ private struct Asker {
     APIKey(name: "admin.token", secret: Array("a long random text".utf8), realm: nil),
   ]
   var answer: @Sendable (OperatorAction) -> Result<OperatorAnswer, ErrorObject> = { _ in .success(.removed(1)) }
+  var replay: Result<EventReplay, ErrorObject> = .failure(ErrorObject(.overloaded))
   let asked = Asked()
 
   func api() -> API {
-    let (asked, answer) = (asked, answer)
-    return API(keys: keys, clock: { Instant(nanoseconds: 1) }) { action, realm, key, _, reply in
+    let (asked, answer, replay) = (asked, answer, replay)
+    return API(
+      keys: keys, clock: { Instant(nanoseconds: 1) },
+      replay: { after, realm, reply in
+        asked.replays.withLock { $0.append((after, realm)) }
+        reply(replay)
+      }
+    ) { action, realm, key, _, reply in
       asked.wishes.withLock { $0.append((action, realm, key)) }
       reply(answer(action))
     }
@@ -61,8 +69,9 @@ extension HTTPResponse {
 
 @Suite struct APITests {
   /// What each operation wants, of room A, user anna, call c and token t.
-  private func wish(_ operation: APIOperation) throws -> (body: String, query: [String: String], action: OperatorAction)
-  {
+  private func wish(
+    _ operation: APIOperation
+  ) throws -> (body: String, query: [String: String], action: OperatorAction?) {
     let address = try #require(AddressRange("203.0.113.7"))
     let (user, room) = ("anna", "A")
     return switch operation {
@@ -92,6 +101,8 @@ extension HTTPResponse {
     case .restoreGrants: ("", ["room": "B"], .liftNarrowings(of: user, room: "B"))
     case .endCall: ("", [:], .endCall("c"))
     case .removeFromCall: ("", [:], .removeFromCall(user: user, call: "c"))
+    // It asks the record file.
+    case .listEvents: ("", ["after": "7"], nil)
     }
   }
 
@@ -101,6 +112,10 @@ extension HTTPResponse {
     let segments = ["room": "A", "user": "anna", "blocked": "ben", "jti": "t", "call": "c", "address": "203.0.113.7"]
     let method = try #require(HTTPMethod(rawValue: operation.route.method))
     let answer = try await asker.ask(method, operation.route.path, segments: segments, query: query, body: body)
+    guard let action else {
+      #expect(answer.status == 503 && asker.asked.wishes.withLock { $0.isEmpty })
+      return
+    }
     #expect(answer.status == 404)
     #expect(asker.asked.wishes.withLock { $0.map(\.action) } == [action])
     #expect(asker.asked.wishes.withLock { $0.map(\.key) } == ["shop"])
@@ -125,6 +140,26 @@ extension HTTPResponse {
     let banned = try await bans.ask(.post, "/bans", body: #"{"address": "203.0.113.0/24", "until": 5}"#)
     #expect(banned.status == 200 && banned.text == "{\"bans\":[]}\n")
     #expect(bans.asked.wishes.withLock { $0.map(\.action) } == [.banAddress(range, room: nil, until: 5)])
+  }
+
+  @Test func eventsAreReadAgainAsTheyWereTold() async throws {
+    var asker = Asker()
+    // Numbers and keys that a decoder would change.
+    let (first, second) = (#"{"number":8,"x":1.10}"#, #"{"number":9,"b":1,"a":2}"#)
+    asker.replay = .success(EventReplay(events: [first, second], last: 12, lost: 4...7))
+    let answer = try await asker.ask(.get, "/events", query: ["after": "3"], secret: String(secret.reversed()))
+    let whole = #"{"events":[\#(first),\#(second)],"last":12,"lost":{"from":4,"to":7}}"#
+    #expect(answer.status == 200 && answer.text == whole + "\n")
+    asker.replay = .success(EventReplay(events: [], last: 0, lost: nil))
+    let none = try await asker.ask(.get, "/events", query: ["after": "9007199254740991"])
+    #expect(none.status == 200 && none.text == #"{"events":[],"last":0}"# + "\n")
+    _ = try await asker.ask(.get, "/events")
+    #expect(asker.asked.replays.withLock { $0.map(\.after) } == [3, 9_007_199_254_740_991, 0])
+    #expect(asker.asked.replays.withLock { $0.map(\.realm) } == [clinic, .default, .default])
+    for wrong in ["-1", "+1", "", "1.0", "9007199254740992", "99999999999999999999"] {
+      #expect(try await asker.ask(.get, "/events", query: ["after": wrong]).problem().field == "after", "\(wrong)")
+    }
+    #expect(asker.asked.replays.withLock { $0.count } == 3)
   }
 
   /// `DELETE /rooms/A/participants/..`, as clients resolve it before they send it: not the whole room.

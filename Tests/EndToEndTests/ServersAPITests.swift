@@ -18,6 +18,7 @@ extension EndToEnd {
 
     /// A server with the API, a key of `default` and one of `clinic`, and what asks it.
     private func with(
+      change: @escaping (inout ServerConfiguration, URL) -> Void = { _, _ in },
       _ body: (TestServer, (_ method: String, _ path: String, _ secret: String) async throws -> HTTPAnswer) async throws
         -> Void
     ) async throws {
@@ -34,6 +35,7 @@ extension EndToEnd {
       try await TestServer.calls({
         ($0.admin.token, $0.api.port, $0.api.keys) = (Self.token, port, keys)
         $0.realms[clinic] = RealmSettings(unknownRooms: .create(kind: "group"))
+        change(&$0, folder)
       }) { server in
         #expect(server.server.apiPort == port)
         try await body(server) { method, path, secret in
@@ -72,6 +74,48 @@ extension EndToEnd {
         let lines = server.log.all.filter { $0.contains("operator_action") && $0.contains("room.close") }
         #expect(lines.count == 1 && lines[0].contains("by=shop"), "\(lines)")
         await [anna, ben].close()
+      }
+    }
+
+    /// Whoever was away asks for what it has missed: nothing listens at the address of its webhooks.
+    @Test func eventsAreReadAgainFromANumberOn() async throws {
+      let port = try freePort()
+      let events = ServerConfiguration.Webhooks.Endpoint(url: "http://127.0.0.1:\(port)", secret: Self.token)
+      try await with(change: {
+        $0.storage.path = $1.appending(path: "roost.db").path
+        $0.webhooks.events = events
+      }) { server, ask in
+        struct Page: Decodable {
+          struct Event: Decodable {
+            var number: Int
+            var type: String
+            var user: String?
+          }
+          var events: [Event]
+          var last: Int
+        }
+        func page(after: Int) async throws -> Page {
+          let answer = try await ask("GET", "/events?after=\(after)", Self.shop)
+          #expect(answer.status == 200, "\(answer.body)")
+          return try JSONDecoder().decode(Page.self, from: Data(answer.body.utf8))
+        }
+        let anna = try await server.phone("anna")
+        for _ in 0..<3 { try await anna.session.join(room: "A").leave() }
+        #expect(await eventually { (try? await page(after: 0))?.last == 12 })
+        let all = try await page(after: 0)
+        #expect(all.events.map(\.number) == Array(1...12))
+        #expect(all.events.count { $0.type == "room.left" && $0.user == "anna" } == 3)
+        #expect(try await page(after: 9).events.map(\.number) == [10, 11, 12])
+        #expect(try await page(after: 12).events.isEmpty)
+        #expect(try await ask("GET", "/events", Self.clinic).body == "{\"events\":[],\"last\":0}\n", "another realm")
+        await [anna].close()
+      }
+    }
+
+    @Test func withoutARecordFileThereAreNoEvents() async throws {
+      try await with { _, ask in
+        let answer = try await ask("GET", "/events", Self.shop)
+        #expect(answer.isProblem(404, "INVALID_STATE"), "\(answer.body)")
       }
     }
 

@@ -1,7 +1,7 @@
 // A server's API over HTTP: what an application's own servers, and operators, ask of this one. docs/api.md says how it is used;
 // docs/decisions/0025-servers-api.md why it is so.
 //
-//   request ─▶ key? ─▶ idempotency ─▶ APIPlan ─▶ perform(OperatorAction) ─▶ JSON, or a problem
+//   request ─▶ key? ─▶ idempotency ─▶ APIPlan ─▶ perform(OperatorAction), or replay ─▶ JSON, or a problem
 import Basics
 import FoundationEssentials
 import Members
@@ -10,9 +10,24 @@ import RoostProtocol
 import Threads
 import WebSockets
 
+/// Events of a realm that were read again.
+public struct EventReplay: Sendable {
+  /// Each a JSON object, by number.
+  public var events: [String]
+  /// The newest number that there is; 0 without any.
+  public var last: Int64
+  /// What is missing before the first.
+  public var lost: ClosedRange<Int64>?
+
+  /// These.
+  public init(events: [String], last: Int64, lost: ClosedRange<Int64>?) {
+    (self.events, self.last, self.lost) = (events, last, lost)
+  }
+}
+
 /// The routes of the API.
 ///
-///     let api = API(keys: keys) { wish, realm, name, peer, answer in … }
+///     let api = API(keys: keys, replay: { after, realm, answer in … }) { wish, realm, name, peer, answer in … }
 ///     let server = try WebServer.start(configuration, routes: api.routes) { _ in }
 public struct API: Sendable {
   /// A wish, in which realm, by whose key and from where. What has come of it is given to the closure, once, from any thread but that
@@ -21,6 +36,12 @@ public struct API: Sendable {
     @Sendable (
       OperatorAction, Realm, _ key: String, SocketAddress?,
       @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+    ) -> Void
+
+  /// Events of a realm with numbers above this one, as many as fit into an answer; they are given to the closure, once, as with `Perform`.
+  public typealias Replay =
+    @Sendable (
+      _ after: Int64, Realm, @escaping @Sendable (Result<EventReplay, ErrorObject>) -> Void
     ) -> Void
 
   /// Where all paths begin.
@@ -34,6 +55,7 @@ public struct API: Sendable {
   private let keys: APIKeys
   private let refused: @Sendable (HTTPRequest, String) -> Void
   private let perform: Perform
+  private let replay: Replay
   private let clock: @Sendable () -> Instant
   private let window = Window()
 
@@ -43,10 +65,11 @@ public struct API: Sendable {
   /// - Parameter refused: hears of a request that shows no key that there is, and of a wish that is not carried out, with the reason.
   public init(
     keys: [APIKey], clock: @escaping @Sendable () -> Instant = { MonotonicClock.now() },
-    refused: @escaping @Sendable (HTTPRequest, String) -> Void = { _, _ in }, perform: @escaping Perform
+    refused: @escaping @Sendable (HTTPRequest, String) -> Void = { _, _ in }, replay: @escaping Replay,
+    perform: @escaping Perform
   ) {
     self.keys = APIKeys(keys, clock: clock)
-    (self.clock, self.refused, self.perform) = (clock, refused, perform)
+    (self.clock, self.refused, self.replay, self.perform) = (clock, refused, replay, perform)
   }
 
   /// All of them, and a problem for every other path.
@@ -131,15 +154,29 @@ public struct API: Sendable {
       if let own = key.realm, let named, named != own {
         throw ErrorObject(.forbidden, "This key is another realm's.")
       }
-      let plan = try APIPlan(operation, asked)
-      perform(plan.wish, key.realm ?? named ?? .default, key.name, request.peer) { outcome in
-        do throws(ErrorObject) {
-          guard let body = Self.text(try plan.result(try outcome.get())) else { throw ErrorObject(.internalError) }
-          answer(HTTPResponse(contentType: "application/json", headers: Self.headers, body: body))
-        } catch {
-          refuse(request, error, answer)
+      let realm = key.realm ?? named ?? .default
+      switch try APIPlan(operation, asked) {
+      case .perform(let wish, let result):
+        perform(wish, realm, key.name, request.peer) { outcome in
+          answerWith(request, answer) { () throws(ErrorObject) in Self.text(try result(try outcome.get())) }
+        }
+      case .replay(let after):
+        replay(after, realm) { outcome in
+          answerWith(request, answer) { () throws(ErrorObject) in ReplayPage.text(try outcome.get()) }
         }
       }
+    } catch {
+      refuse(request, error, answer)
+    }
+  }
+
+  private func answerWith(
+    _ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ text: () throws(ErrorObject) -> [UInt8]?
+  ) {
+    do throws(ErrorObject) {
+      guard let body = try text() else { throw ErrorObject(.internalError) }
+      answer(HTTPResponse(contentType: "application/json", headers: Self.headers, body: body))
     } catch {
       refuse(request, error, answer)
     }

@@ -4,16 +4,18 @@ import FoundationEssentials
 import Members
 import RoostProtocol
 
-/// A wish, and what is made of what has come of it.
-struct APIPlan {
-  let wish: OperatorAction
-  let result: @Sendable (OperatorAnswer) throws(ErrorObject) -> any Encodable & Sendable
+/// Of whom something is asked, and what is made of what has come of it.
+enum APIPlan {
+  /// The conference.
+  case perform(OperatorAction, result: @Sendable (OperatorAnswer) throws(ErrorObject) -> any Encodable & Sendable)
+  /// The record file: events with higher numbers.
+  case replay(after: Int64)
 
   private init(
     _ wish: OperatorAction,
     result: @escaping @Sendable (OperatorAnswer) throws(ErrorObject) -> any Encodable & Sendable
   ) {
-    (self.wish, self.result) = (wish, result)
+    self = .perform(wish, result: result)
   }
 
   /// - Throws: −32602 naming what the request lacks, or has too much.
@@ -56,6 +58,7 @@ struct APIPlan {
     case .removeFromCall:
       self.init(
         .removeFromCall(user: try request.segment("user"), call: try request.segment("call")), result: APIPlan.removed)
+    case .listEvents: self = .replay(after: try request.number("after") ?? 0)
     }
   }
 }

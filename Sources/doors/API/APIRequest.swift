@@ -44,11 +44,17 @@ struct APIRequest {
   func query(_ name: String) throws(ErrorObject) -> String? { try Self.name(request.arguments[name], name) }
 
   /// Which page is asked for, 1 without a word.
-  func page() throws(ErrorObject) -> Int {
-    guard let text = request.arguments["page"] else { return 1 }
-    guard text.utf8.count <= 6, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let page = Int(text), page > 0
-    else { throw .parameter("page", expected: "a number from 1 to 999999") }
-    return page
+  func page() throws(ErrorObject) -> Int { Int(try number("page", in: 1...999_999) ?? 1) }
+
+  /// A whole number of the query, in digits alone; nil without a word. Up to 2^53 − 1, as more is another number in JavaScript.
+  func number(
+    _ name: String, in range: ClosedRange<Int64> = 0...9_007_199_254_740_991
+  ) throws(ErrorObject) -> Int64? {
+    guard let text = request.arguments[name] else { return nil }
+    guard text.utf8.count <= 16, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text),
+      range.contains(number)
+    else { throw .parameter(name, expected: "a number from \(range.lowerBound) to \(range.upperBound)") }
+    return number
   }
 
   /// The content.

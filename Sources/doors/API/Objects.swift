@@ -223,3 +223,29 @@ public struct APIProblem: Codable, Hashable, Sendable {
   /// What belongs there.
   public var expected: String?
 }
+
+// MARK: - Events
+
+/// Events that are kept.
+public struct ReplayPage: Codable, Hashable, Sendable {
+  /// As web servers are told them (docs/webhooks.md), by `number`. What is missing between two numbers is kept no more.
+  public var events: [RawJSON]
+  /// The number of the newest event that there is; 0 without any. One that is lower than what you know says that the record file was begun anew.
+  public var last: Int
+  /// What is missing before the first of them; absent: nothing.
+  public var lost: EventRange?
+
+  /// The same as JSON, with events byte for byte.
+  static func text(_ replay: EventReplay) -> [UInt8] {
+    let lost = replay.lost.map { ",\"lost\":{\"from\":\($0.lowerBound),\"to\":\($0.upperBound)}" } ?? ""
+    return Array("{\"events\":[\(replay.events.joined(separator: ","))],\"last\":\(replay.last)\(lost)}\n".utf8)
+  }
+}
+
+/// Numbers of events.
+public struct EventRange: Codable, Hashable, Sendable {
+  /// The first.
+  public var from: Int
+  /// The last.
+  public var to: Int
+}

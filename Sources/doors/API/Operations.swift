@@ -54,6 +54,8 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case endCall  // DELETE /calls/{call} -> Call
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall  // DELETE /calls/{call}/participants/{user} -> RemovedCount
+  /// Events behind a number, in order, delivered or not: as many as fit. Ask again after the last of them, until there is none.
+  case listEvents  // GET /events ?after -> ReplayPage
 }
 
 /// What an operation is at HTTP.

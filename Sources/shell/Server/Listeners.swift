@@ -17,6 +17,7 @@ struct Listeners: Sendable {
     var readiness: ReadinessState
     var metrics: MetricsCollector
     var conference: Mailbox<ConferenceInput>
+    var outside: Outside
     var log: Logger
   }
 
@@ -210,7 +211,7 @@ extension Listeners {
   ) throws(StartError) -> WebServer? {
     guard var server = WebServerConfiguration.api(configuration) else { return nil }
     server.tellRefusals(configuration, content.log)
-    let routes = api(try apiKeys(configuration), content.conference, content.log).routes
+    let routes = api(try apiKeys(configuration), content).routes
     do throws(WebSocketError) {
       // It has no WebSockets, so nothing is to be heard.
       return try WebServer.start(server, routes: routes) { _ in }
@@ -239,8 +240,9 @@ extension Listeners {
     return keys
   }
 
-  private static func api(_ keys: [APIKey], _ mailbox: Mailbox<ConferenceInput>, _ log: Logger) -> API {
-    API(
+  private static func api(_ keys: [APIKey], _ content: Content) -> API {
+    let (mailbox, outside, log) = (content.conference, content.outside, content.log)
+    return API(
       keys: keys,
       refused: { request, reason in
         log.warning(
@@ -249,7 +251,8 @@ extension Listeners {
             "peer": LogValue(request.peer?.description ?? ""),
             "request": LogValue("\(request.method.rawValue) \(request.path)"), "why": LogValue(reason),
           ])
-      }
+      },
+      replay: { outside.replay(after: $0, of: $1, $2) }
     ) { action, realm, key, peer, answer in
       let isTaken = mailbox.post(.operate(action, in: realm, from: peer, by: key) { result in Task { answer(result) } })
       if !isTaken { answer(.failure(ErrorObject(.overloaded))) }

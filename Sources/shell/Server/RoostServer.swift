@@ -112,7 +112,8 @@ public final class RoostServer: Sendable {
       listeners = try Listeners(
         configuration,
         .init(
-          doors: doors.all, readiness: readiness, metrics: metrics, conference: conference.mailbox, log: log))
+          doors: doors.all, readiness: readiness, metrics: metrics, conference: conference.mailbox,
+          outside: outside, log: log))
     } catch {
       metrics.stop()
       conference.stop()

@@ -54,6 +54,8 @@ extension APIOperation {
       APIRoute(method: "DELETE", path: "/calls/{call}", query: [], body: nil)
     case .removeFromCall:
       APIRoute(method: "DELETE", path: "/calls/{call}/participants/{user}", query: [], body: nil)
+    case .listEvents:
+      APIRoute(method: "GET", path: "/events", query: ["after"], body: nil)
     }
   }
 }

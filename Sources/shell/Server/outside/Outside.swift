@@ -1,11 +1,13 @@
 // What the conference reaches beyond its clients: the disk and the web servers of others.
 
+import API
 import Basics
 import Calls
 import Configuration
 import Logging
 import Members
 import Names
+import RoostProtocol
 import Storage
 import Threads
 
@@ -23,6 +25,7 @@ struct Outside: Sendable {
   private let inbox: ConferenceInbox
   /// Events of a step whose changes have yet to come.
   private let untold = Locked<[WebhookMessage]>([])
+  private let replays = ReplayShare()
 
   private init(storage: StorageThread?, told: [Realm: Told], inbox: ConferenceInbox) {
     (self.storage, self.told, self.inbox) = (storage, told, inbox)
@@ -130,6 +133,29 @@ struct Outside: Sendable {
     untold.withLock { messages in
       defer { messages = [] }
       return messages
+    }
+  }
+
+  /// Reads events of a realm again that have numbers above `after`. The answer is given on a thread of no owner.
+  func replay(
+    after: Int64, of realm: Realm, _ answer: @escaping @Sendable (Result<EventReplay, ErrorObject>) -> Void
+  ) {
+    guard let storage else {
+      let why = "No events are kept: the server has no record file (storage.path)."
+      return answer(.failure(ErrorObject(.invalidState, why)))
+    }
+    guard replays.begin(realm) else { return answer(.failure(ErrorObject(.overloaded))) }
+    let isTaken = storage.replay(EventQuery(after: after), of: realm) { page in
+      replays.end(realm)
+      Task {
+        answer(
+          page.map { .success(EventReplay(events: $0.events.map(\.body), last: $0.last, lost: $0.lost)) }
+            ?? .failure(ErrorObject(.overloaded, "The record file cannot be read.")))
+      }
+    }
+    if !isTaken {
+      replays.end(realm)
+      answer(.failure(ErrorObject(.overloaded)))
     }
   }
 

@@ -24,6 +24,7 @@ final class StorageThread: Sendable {
     case settled
     case flush(Promise<Bool>)
     case fetch(Ticket, RecordQuery, Realm)
+    case replay(EventQuery, Realm, @Sendable (EventPage?) -> Void)
     case stop
   }
 
@@ -130,6 +131,12 @@ final class StorageThread: Sendable {
   /// Takes a question, answered in order with the changes; false when too many wait already.
   func fetch(_ ticket: Ticket, _ query: RecordQuery, of realm: Realm = .default) -> Bool {
     mailbox.post(.fetch(ticket, query, realm))
+  }
+
+  /// Reads events of a realm again, behind the changes that were taken before; nil where the disk does not answer. It is given on this thread.
+  /// False when too many wait already.
+  func replay(_ query: EventQuery, of realm: Realm, _ answer: @escaping @Sendable (EventPage?) -> Void) -> Bool {
+    mailbox.post(.replay(query, realm, answer))
   }
 
   /// Ends the thread after what has been taken is written.
@@ -290,6 +297,9 @@ private struct StorageLoop: ~Copyable {
     case .fetch(let ticket, let query, let realm):
       write(&batch)
       read(ticket, query, of: realm)
+    case .replay(let query, let realm, let answer):
+      write(&batch)
+      answer(replay(query, of: realm))
     case .follow(let realm, let sink): events.follow(realm, sink)
     case .settled: break
     case .flush(let isDone):
@@ -336,6 +346,15 @@ private struct StorageLoop: ~Copyable {
     } catch {
       note(error)
       answer(.fetched(ticket, nil))
+    }
+  }
+
+  private mutating func replay(_ query: EventQuery, of realm: Realm) -> EventPage? {
+    do throws(StorageError) {
+      return try file.events(query, of: realm)
+    } catch {
+      note(error)
+      return nil
     }
   }
 
