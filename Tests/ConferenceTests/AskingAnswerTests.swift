@@ -37,7 +37,7 @@ import Testing
     guard case .callAccept(let params) = question.wish else { return #expect(Bool(false), "an accept") }
     #expect(params.callId == call && params.resumeToken == nil && params.metadata == (isStart ? nil : "m"))
     #expect(here.reply(reject, ben) == nil, "what is about the call waits behind it")
-    here.answer(isAllowed ? .yes : .no(.forbidden, reason: "unpaid"))
+    here.answer(isAllowed ? .yes : .no(code: "unpaid"))
     #expect(here.reply(id, ben)?.error?.data.reason == (isAllowed ? nil : "unpaid"))
     #expect(here.reply(reject, ben)?.error == nil && here.isQuiet && here.scene.core.calls.count == 1)
     #expect(here.scene.core.rooms.table.seats.count == (isAllowed ? 2 : 1), "it rings on")
@@ -143,7 +143,7 @@ import Testing
     let question = try #require(here.scene.questions.first?.question)
     #expect(question.kind == .callAccept && question.call == call && here.reply(id) == nil)
     #expect(here.reply(get) == nil, "what is about the call waits behind it")
-    here.answer(isAllowed ? .yes : .no(.forbidden, reason: "unpaid"))
+    here.answer(isAllowed ? .yes : .no(code: "unpaid"))
     #expect(here.error(id)?.data.reason == (isAllowed ? nil : "unpaid") && here.isDone(id) == isAllowed)
     #expect((here.scene.core.seat(of: here.anna.connection) != nil) == isAllowed && here.isDone(get) && here.isQuiet)
     // Who is in asks for nothing.

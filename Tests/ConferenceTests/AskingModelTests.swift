@@ -135,7 +135,7 @@ private final class AskingModel {
     answered = scene.questions.count
     guard !pending.isEmpty else { return }
     let index = pending.remove(at: Int.random(in: 0..<pending.count, using: &random))
-    here.answer(any([.yes, .yes, .yes, .no(.forbidden, reason: "unpaid"), .nothing]), index)
+    here.answer(any([.yes, .yes, .yes, .no(code: "unpaid"), .nothing]), index)
   }
 
   private func breakOff() {

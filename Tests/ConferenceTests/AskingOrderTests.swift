@@ -71,7 +71,7 @@ import Testing
     let other = here.send(Self.join("two"))
     here.answer(.yes, 1)
     #expect(here.isDone(other) && here.reply(offer) == nil && here.reply(join) == nil)
-    here.answer(isAllowed ? .yes : .no(.forbidden, reason: nil), 0)
+    here.answer(isAllowed ? .yes : .no(), 0)
     #expect(here.isQuiet && here.isDone(join) == isAllowed)
     if isAllowed { #expect(here.isDone(offer)) } else { #expect(here.error(offer)?.code == .notJoined) }
     let rooms = here.scene.core.rooms
@@ -88,7 +88,7 @@ import Testing
     let hangup = here.send(.call(.hangup(CallHangupParams())), from: ben)
     let other = try here.scene.start(ben, ["C"]).call.callId
     #expect(here.reply(hangup, ben) == nil)
-    here.answer(isAllowed ? .yes : .no(.forbidden, reason: nil))
+    here.answer(isAllowed ? .yes : .no())
     #expect((here.reply(accept, ben)?.error == nil) == isAllowed && here.isQuiet)
     #expect(here.reply(hangup, ben)?.error?.code == (isAllowed ? nil : .notInCall))
     #expect(here.scene.core.calls.isRunning(CallID(other)) == !isAllowed, "who answers leaves the other call")

@@ -40,7 +40,7 @@ import Testing
     #expect(question.room == "demo" && params.displayName == (isName ? "Support" : nil))
     #expect(params.metadata == (isName ? nil : ["x": 2]) && here.reply(id) == nil)
     #expect(try seen(here) == ("Bob", ["x": 1]), "nobody sees it before")
-    here.answer(isAllowed ? .yes : .no(.forbidden, reason: "name"))
+    here.answer(isAllowed ? .yes : .no(code: "name"))
     #expect(here.isDone(id) == isAllowed && here.error(id)?.data.reason == (isAllowed ? nil : "name") && here.isQuiet)
     #expect(try seen(here) == (isName && isAllowed ? "Support" : "Bob", ["x": !isName && isAllowed ? 2 : 1]))
   }
@@ -122,7 +122,7 @@ import Testing
     guard case .callAccept(let params) = question.wish else { return #expect(Bool(false), "an answer") }
     #expect(question.call == call && params.metadata == ["x": 2] && here.reply(id) == nil)
     #expect(try seen(here).metadata == ["x": 1])
-    here.answer(isAllowed ? .yes : .no(.forbidden, reason: "metadata"))
+    here.answer(isAllowed ? .yes : .no(code: "metadata"))
     #expect(here.isDone(id) == isAllowed && here.isQuiet)
     #expect(try seen(here).metadata == ["x": isAllowed ? 2 : 1])
   }

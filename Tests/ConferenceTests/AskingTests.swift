@@ -50,7 +50,7 @@ import Testing
     #expect(here.reply(id) == nil && !isDone(kind, here), "nothing is held")
     here.answer(.yes)
     #expect(here.isDone(id) && isDone(kind, here) && here.isQuiet && here.scene.questions.count == 1)
-    here.answer(.no(.forbidden, reason: nil))
+    here.answer(.no())
     #expect(here.isDone(id) && isDone(kind, here), "the first word counts")
   }
 
@@ -58,15 +58,15 @@ import Testing
   func noRefusesIt(_ kind: Question.Kind) throws {
     let (here, request) = try asked(kind)
     let id = here.send(request)
-    here.answer(.no(.forbidden, reason: "unpaid"))
-    #expect(here.error(id)?.code == .forbidden && here.error(id)?.data.reason == "unpaid")
+    here.answer(.no(code: "unpaid"))
+    #expect(here.error(id)?.code == .refusedByApp && here.error(id)?.data.reason == "unpaid")
     #expect(!isDone(kind, here) && here.isQuiet)
     let line = here.scene.log.last { $0.event == "request_refused" }
     #expect(line?.fields.contains(LogEntry.Field(name: "method", value: kind.rawValue)) == true)
     #expect(line?.fields.contains(LogEntry.Field(name: "reason", value: "unpaid")) == true)
     switch kind {
-    case .join: #expect(here.scene.counters[.joinRefused(.forbidden)] == 1)
-    case .publish: #expect(here.scene.counters[.publishRefused(.forbidden)] == 1)
+    case .join: #expect(here.scene.counters[.joinRefused(.refusedByApp)] == 1)
+    case .publish: #expect(here.scene.counters[.publishRefused(.refusedByApp)] == 1)
     case .callStart, .hello, .callInvite, .callAccept: break
     }
   }
@@ -199,8 +199,8 @@ import Testing
     #expect(seen.count == 1 && here.isDone(ids[0]) && here.isDone(ids[2]), "joined, seen, left")
     #expect(here.reply(ids[3]) == nil && here.scene.questions.count == 2, "the next join is asked about")
     #expect(here.scene.core.seat(of: here.anna.connection) == nil)
-    here.answer(.no(.forbidden, reason: nil))
-    #expect(here.error(ids[3])?.code == .forbidden && here.isDone(ids[4]) && here.isQuiet)
+    here.answer(.no())
+    #expect(here.error(ids[3])?.code == .refusedByApp && here.isDone(ids[4]) && here.isQuiet)
   }
 
   /// What is said of a seat waits for the seat; an offer waits for no other's answer.
@@ -327,7 +327,7 @@ import Testing
     }
     #expect(params.token == nil && params.resumeToken == nil && params.user == "A", "nothing that is secret")
     scene.apply(.answered(scene.questions[0].ticket, .yes))
-    scene.apply(.answered(scene.questions[1].ticket, .no(.forbidden, reason: "unpaid")))
+    scene.apply(.answered(scene.questions[1].ticket, .no(code: "unpaid")))
     scene.cut(clients[2])
     scene.apply(.answered(scene.questions[2].ticket, .yes))
     #expect(scene.core.sessions.table.all.count == 1 && scene.core.asking.isEmpty)

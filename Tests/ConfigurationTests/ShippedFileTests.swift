@@ -79,7 +79,7 @@ import Testing
 
   /// A realm has rooms and webhooks with the keys that those at the top of the file have, and the file says so.
   private func ofDefault(_ key: String) -> String {
-    for own in ["rooms", "unknown_rooms", "webhooks"] where key.hasPrefix("realms.*.\(own)") {
+    for own in ["rooms", "unknown_rooms", "webhooks", "hooks"] where key.hasPrefix("realms.*.\(own)") {
       return key.replacing("realms.*.", with: "")
     }
     return key

@@ -1,8 +1,8 @@
-// A server that reads requests and answers with a status line, one request a connection unless it is told otherwise: the other side of the
-// wire in tests.
+// A server that reads one request a connection and answers with a status line: the other side of the wire in tests.
 
 import Basics
 import Foundation
+import Glibc
 import TestSupport
 
 /// One request as it was read.
@@ -15,6 +15,17 @@ public struct TinyRequest: Sendable {
   public var body: [UInt8]
 }
 
+/// What it is answered.
+public struct TinyAnswer: Sendable {
+  /// The status and further header lines.
+  public var status: String
+  /// What follows them.
+  public var body: [UInt8]
+
+  /// An answer, with this text for its body.
+  public init(_ status: String, _ body: String = "") { (self.status, self.body) = (status, Array(body.utf8)) }
+}
+
 /// A server on loopback, a thread for each connection.
 public final class TinyServer: Sendable {
   /// Where it listens.
@@ -23,8 +34,19 @@ public final class TinyServer: Sendable {
   private let isStopped = Locked(false)
 
   /// `answer` gives the status and further header lines; nil never answers, and an empty one closes the connection. Port 0 takes any.
-  public init(
+  public convenience init(
     port wanted: UInt16 = 0, keepsAlive: Bool = false, _ answer: @escaping @Sendable (TinyRequest) -> String?
+  ) throws {
+    try self.init(wanted, keepsAlive, { request in answer(request).map { TinyAnswer($0) } })
+  }
+
+  /// The same with bodies.
+  public static func answering(
+    _ answer: @escaping @Sendable (TinyRequest) -> TinyAnswer?
+  ) throws -> TinyServer { try TinyServer(0, false, answer) }
+
+  private init(
+    _ wanted: UInt16, _ keepsAlive: Bool, _ answer: @escaping @Sendable (TinyRequest) -> TinyAnswer?
   ) throws {
     (listener, port) = try Loopback.listen(port: wanted)
     Thread.detachNewThread { [listener, isStopped] in
@@ -43,21 +65,21 @@ public final class TinyServer: Sendable {
     close(listener)
   }
 
-  private static func serve(_ connection: Int32, _ keepsAlive: Bool, _ answer: (TinyRequest) -> String?) {
+  private static func serve(_ connection: Int32, _ keepsAlive: Bool, _ answer: (TinyRequest) -> TinyAnswer?) {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let end = keepsAlive ? "" : "connection: close\r\n"
     while true {
       if let (request, length) = parse(bytes) {
         bytes.removeFirst(length)
-        guard let status = answer(request) else {
+        guard let answer = answer(request) else {
           // Silent until the other side gives up.
           while read(connection, &chunk, chunk.count) > 0 {}
           break
         }
-        if status.isEmpty { break }
-        let text = "HTTP/1.1 \(status)\r\ncontent-length: 0\r\n\(end)\r\n"
-        _ = Array(text.utf8).withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if answer.status.isEmpty { break }
+        let head = "HTTP/1.1 \(answer.status)\r\ncontent-length: \(answer.body.count)\r\n\(end)\r\n"
+        send(Array(head.utf8) + answer.body, to: connection)
         if !keepsAlive { break }
         continue
       }
@@ -66,6 +88,19 @@ public final class TinyServer: Sendable {
       bytes += chunk[..<count]
     }
     close(connection)
+  }
+
+  /// Until all is sent, or nobody reads it.
+  private static func send(_ bytes: [UInt8], to connection: Int32) {
+    bytes.withUnsafeBytes { all in
+      var done = 0
+      while done < all.count {
+        let count = Glibc.send(
+          connection, all.baseAddress.map { $0 + done }, all.count - done, Int32(MSG_NOSIGNAL))
+        guard count > 0 else { return }
+        done += count
+      }
+    }
   }
 
   /// The first request and its length; nil until it is whole.

@@ -72,6 +72,30 @@ import TinyHTTP
     #expect(words.contains("SSL"), "\(words)")
   }
 
+  /// A body is read up to its bound, and no further; where nobody wants it, it is thrown away.
+  @Test(arguments: [(0, 200_000, true), (16, 16, true), (16, 17, false), (16_384, 1_000_000, false), (16, 0, true)])
+  func bodiesAreBounded(most: Int, sent: Int, isTaken: Bool) throws {
+    let server = try TinyServer.answering { _ in TinyAnswer("200 OK", String(repeating: "x", count: sent)) }
+    defer { server.stop() }
+    guard var sender = HTTPSender() else { throw POSIXError(.ENOMEM) }
+    let pipe = Pipe()
+    var wanted = post("http://127.0.0.1:\(server.port)/")
+    wanted.mostAnswerBytes = most
+    sender.send("a", wanted)
+    var answer: HTTPAnswer?
+    for _ in 0..<1000 where answer == nil {
+      sender.wait(descriptor: pipe.fileHandleForReading.fileDescriptor, milliseconds: 10)
+      answer = sender.takeAnswers().first
+    }
+    let found = try #require(answer)
+    guard isTaken else {
+      let words = "the answer is longer than \(most) bytes"
+      return #expect(found.outcome == .failed(words, mayHaveArrived: true))
+    }
+    #expect(found.outcome == .answered(status: 200, retryAfter: nil))
+    #expect(found.body.count == (most == 0 ? 0 : sent))
+  }
+
   @Test func redirectsAreNotFollowed() throws {
     let receiver = try Receiver { _ in "302 Found\r\nlocation: /elsewhere" }
     defer { receiver.stop() }

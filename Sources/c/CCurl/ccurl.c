@@ -72,6 +72,25 @@ CURL *ccurl_post(const char *url, struct curl_slist *headers, const void *body, 
   return NULL;
 }
 
+// What is read of an answer is kept, as long as it fits. Less than what came ends the request (CURLOPT_WRITEFUNCTION).
+static size_t keep(char *bytes, size_t size, size_t count, void *context) {
+  struct ccurl_body *body = context;
+  size_t more = size * count;
+  if (more > body->capacity - body->count) {
+    body->is_full = 1;
+    return 0;
+  }
+  memcpy(body->bytes + body->count, bytes, more);
+  body->count += more;
+  return more;
+}
+
+int ccurl_keep(CURL *easy, struct ccurl_body *body) {
+  CURLcode code = curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_WRITEDATA, body);
+  return code ? -1 : 0;
+}
+
 void ccurl_free(CURL *easy) { curl.easy_cleanup(easy); }
 
 struct curl_slist *ccurl_headers_append(struct curl_slist *headers, const char *line) {

@@ -54,6 +54,9 @@ public enum HTTPOutcome: Hashable, Sendable {
     }
   }
 
+  /// Whether it failed in a way that is likely to pass.
+  public var mayPass: Bool { verdict == .again }
+
   /// Whether the server took it.
   public var isSuccess: Bool {
     if case .answered(200...299, _) = self { true } else { false }

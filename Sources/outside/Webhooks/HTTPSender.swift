@@ -17,9 +17,30 @@ public struct HTTPPost: Sendable {
   /// For everything, from the look-up of the name to the end of the answer.
   public var timeout: TimeDelta
 
+  /// Bytes of the answer's body that are read: a longer one is a failure. 0: whatever comes is thrown away.
+  public var mostAnswerBytes: Int
+
   /// A request.
-  public init(url: String, headers: [(name: String, value: String)], body: [UInt8], timeout: TimeDelta) {
+  public init(
+    url: String, headers: [(name: String, value: String)], body: [UInt8], timeout: TimeDelta, mostAnswerBytes: Int = 0
+  ) {
     (self.url, self.headers, self.body, self.timeout) = (url, headers, body, timeout)
+    self.mostAnswerBytes = mostAnswerBytes
+  }
+}
+
+/// What came of a request.
+public struct HTTPAnswer: Hashable, Sendable {
+  /// The name that it was sent under.
+  public var id: String
+  /// Its status, or why there is none.
+  public var outcome: HTTPOutcome
+  /// The body, where that was to be read.
+  public var body: [UInt8]
+
+  /// An answer.
+  public init(id: String, outcome: HTTPOutcome, body: [UInt8]) {
+    (self.id, self.outcome, self.body) = (id, outcome, body)
   }
 }
 
@@ -32,11 +53,35 @@ public struct HTTPSender: ~Copyable {
     let id: String
     let easy: UnsafeMutableRawPointer
     let headers: UnsafeMutablePointer<curl_slist>?
+    let answer: AnswerBuffer?
+  }
+
+  /// Where libcurl writes a body, which needs a place of its own for as long as the request is there.
+  private final class AnswerBuffer {
+    let body = UnsafeMutablePointer<ccurl_body>.allocate(capacity: 1)
+    private let bytes: UnsafeMutablePointer<UInt8>
+
+    init(_ capacity: Int) {
+      bytes = .allocate(capacity: capacity)
+      body.initialize(to: ccurl_body(bytes: bytes, capacity: capacity, count: 0, is_full: 0))
+    }
+
+    deinit {
+      body.deallocate()
+      bytes.deallocate()
+    }
+
+    /// What has come.
+    var all: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: body.pointee.count)) }
+    /// Why the request failed; nil where it has not failed by its length.
+    var problem: String? {
+      body.pointee.is_full == 0 ? nil : "the answer is longer than \(body.pointee.capacity) bytes"
+    }
   }
 
   private let multi: UnsafeMutableRawPointer
   private var running: [UnsafeMutableRawPointer: Running] = [:]
-  private var failed: [(id: String, outcome: HTTPOutcome)] = []
+  private var failed: [HTTPAnswer] = []
 
   /// A sender; nil when libcurl has no memory for one.
   public init?() {
@@ -64,13 +109,14 @@ public struct HTTPSender: ~Copyable {
     let easy = post.body.withUnsafeBytes {
       ccurl_post(post.url, headers, $0.baseAddress, $0.count, milliseconds, milliseconds)
     }
-    guard let easy, ccurl_multi_add(multi, easy) == 0 else {
+    let answer = post.mostAnswerBytes > 0 ? AnswerBuffer(post.mostAnswerBytes) : nil
+    guard let easy, answer.map({ ccurl_keep(easy, $0.body) == 0 }) ?? true, ccurl_multi_add(multi, easy) == 0 else {
       ccurl_free(easy)
       ccurl_headers_free(headers)
-      failed.append((id, .failed("the request could not be made", mayHaveArrived: false)))
-      return
+      let outcome = HTTPOutcome.failed("the request could not be made", mayHaveArrived: false)
+      return failed.append(HTTPAnswer(id: id, outcome: outcome, body: []))
     }
-    running[easy] = Running(id: id, easy: easy, headers: headers)
+    running[easy] = Running(id: id, easy: easy, headers: headers, answer: answer)
   }
 
   /// Sleeps until a request moves, `descriptor` becomes readable, or the time is over.
@@ -78,15 +124,21 @@ public struct HTTPSender: ~Copyable {
     ccurl_multi_wait(multi, descriptor, Int32(clamping: failed.isEmpty ? milliseconds : 0))
   }
 
-  /// Moves all requests on and takes those that are done.
+  /// Moves all requests on and takes those that are done, without what they were answered.
   public mutating func takeFinished() -> [(id: String, outcome: HTTPOutcome)] {
+    takeAnswers().map { ($0.id, $0.outcome) }
+  }
+
+  /// Moves all requests on and takes those that are done.
+  public mutating func takeAnswers() -> [HTTPAnswer] {
     ccurl_multi_perform(multi)
     defer { failed = [] }
     var finished = failed
     var result = CURLE_OK
     while let easy = ccurl_next_done(multi, &result) {
       guard let request = running.removeValue(forKey: easy) else { continue }
-      finished.append((request.id, Self.outcome(easy, result)))
+      let outcome = request.answer?.problem.map { .failed($0, mayHaveArrived: true) } ?? Self.outcome(easy, result)
+      finished.append(HTTPAnswer(id: request.id, outcome: outcome, body: request.answer?.all ?? []))
       ccurl_multi_remove(multi, easy)
       ccurl_free(easy)
       ccurl_headers_free(request.headers)

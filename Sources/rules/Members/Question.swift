@@ -47,6 +47,12 @@ public struct Question: Hashable, Sendable {
 
   /// Who wants it.
   public var user: String
+  /// What others see of them.
+  public var displayName: String
+  /// Whether it is proved that they are this user.
+  public var isVerified: Bool
+  /// By which door they came.
+  public var entrance: Entrance
   /// On which device; nil where that is not known yet.
   public var device: String?
   /// In which room, where it is about one.
@@ -73,8 +79,8 @@ public struct Question: Hashable, Sendable {
 public enum QuestionAnswer: Hashable, Sendable {
   /// They may, as far as the application goes: rules are looked at again.
   case yes
-  /// They may not; what the client is told, with a reason for its user or its code.
-  case no(ErrorCode, reason: String?)
+  /// They may not; what the client is told: a reason for its user, and a word for its code.
+  case no(reason: String? = nil, code: String? = nil)
   /// Nothing came, or nothing that could be understood.
   case nothing
 }
@@ -84,7 +90,7 @@ extension QuestionAnswer {
   package func refusal(_ rules: QuestionRules) -> ErrorObject? {
     switch self {
     case .yes: nil
-    case .no(let code, let reason): ErrorObject(code, "The application does not allow this.") { $0.reason = reason }
+    case .no(let reason, let code): ErrorObject(.refusedByApp, reason) { $0.reason = code }
     case .nothing:
       rules.allowsUnanswered
         ? nil
@@ -98,12 +104,12 @@ extension QuestionAnswer {
 extension Question {
   /// Whose question it is, and in which room they are.
   package struct Asker: Sendable {
-    package let user: String
+    package let identity: Identity
     package let device: String?
     package let room: String?
 
-    package init(user: String, device: String?, in room: String?) {
-      (self.user, self.device, self.room) = (user, device, room)
+    package init(_ identity: Identity, device: String?, in room: String?) {
+      (self.identity, self.device, self.room) = (identity, device, room)
     }
   }
 
@@ -113,6 +119,7 @@ extension Question {
     case .request(.room(.join(var params)), _):
       params.resumeToken = nil
       self.init(asker, .join(params), room: params.room)
+      if !asker.identity.hasGivenName, let wished = params.displayName { displayName = wished }
     case .request(.peerConnection(.offer(let params)), _) where params.pc == .publish:
       self.init(asker, .publish(params.tracks ?? []), room: asker.room)
     case .stream(.publish(_, let params)):
@@ -127,7 +134,9 @@ extension Question {
   }
 
   private init(_ asker: Asker, _ wish: Wish, room: String? = nil, call: String? = nil) {
-    (user, device, self.room, self.call, self.wish) = (asker.user, asker.device, room, call, wish)
+    let identity = asker.identity
+    (user, displayName, isVerified) = (identity.user, identity.displayName, identity.isVerified)
+    (device, entrance, self.room, self.call, self.wish) = (asker.device, identity.entrance, room, call, wish)
     guard let room, CallRoom.isName(room) else { return }
     (self.room, self.call) = (nil, CallRoom.callId(room))
   }
@@ -136,6 +145,7 @@ extension Question {
   package init(_ params: HelloParams, of identity: Identity) {
     var params = params
     (params.token, params.resumeToken) = (nil, nil)
-    (user, device, wish) = (identity.user, identity.device, .hello(params))
+    (user, displayName, isVerified) = (identity.user, identity.displayName, identity.isVerified)
+    (device, entrance, wish) = (identity.device, identity.entrance, .hello(params))
   }
 }

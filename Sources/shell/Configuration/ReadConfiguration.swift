@@ -68,6 +68,7 @@ extension ServerConfiguration {
       $0.read("call_records_per_user", .integer(1...100_000), &storage.callRecordsPerUser)
     }
     root.section("webhooks") { webhooks.read(&$0) }
+    root.section("hooks") { hooks.read(&$0) }
     readRealms(&root)
     root.section("limits") { limits.read(&$0) }
     root.section("sessions") { sessions.read(&$0) }
@@ -263,7 +264,7 @@ extension ServerConfiguration.Webhooks {
 
 extension ServerConfiguration.Webhooks.Endpoint {
   /// Nil without a URL.
-  fileprivate init?(_ keys: inout Section) {
+  init?(_ keys: inout Section) {
     let url = keys.value("url", .httpURL)
     let secrets = keys.value("secret", .secrets(atMost: Self.mostSecrets, atLeast: 16))
     if keys.mark(of: "url") != nil, keys.mark(of: "secret") == nil {

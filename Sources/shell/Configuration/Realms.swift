@@ -11,6 +11,8 @@ public struct RealmSettings: Hashable, Sendable {
   public var unknownRooms: UnknownRooms
   /// Who is told by HTTP what happens in it.
   public var webhooks = ServerConfiguration.Webhooks()
+  /// Who is asked by HTTP before something is done in it.
+  public var hooks = ServerConfiguration.Hooks()
   /// How much it may have.
   public var quotas = RealmQuotas()
 
@@ -41,18 +43,20 @@ extension ServerConfiguration {
   public func settings(of realm: Realm) -> RealmSettings {
     var settings = realms[realm] ?? RealmSettings(unknownRooms: unknownRooms)
     guard realm == .default else { return settings }
-    (settings.rooms, settings.unknownRooms, settings.webhooks) = (rooms, unknownRooms, webhooks)
+    (settings.rooms, settings.unknownRooms) = (rooms, unknownRooms)
+    (settings.webhooks, settings.hooks) = (webhooks, hooks)
     return settings
   }
 
-  /// Web servers that are told something, by their keys: `webhooks.push` and so on, in the order of realms.
+  /// Web servers that are told or asked something, by their keys: `webhooks.push` and so on, in the order of realms.
   public var webhookEndpoints: [(key: String, endpoint: Webhooks.Endpoint, timeout: TimeDelta)] {
     realmNames.flatMap { realm in
-      let webhooks = settings(of: realm).webhooks
-      let path = realm == .default ? "webhooks" : "realms.\(realm).webhooks"
-      return [("push", webhooks.push), ("events", webhooks.events)].compactMap { name, endpoint in
-        endpoint.map { ("\(path).\(name)", $0, webhooks.timeout) }
-      }
+      let (webhooks, hooks) = (settings(of: realm).webhooks, settings(of: realm).hooks)
+      let path = realm == .default ? "" : "realms.\(realm)."
+      return [
+        ("webhooks.push", webhooks.push, webhooks.timeout), ("webhooks.events", webhooks.events, webhooks.timeout),
+        ("hooks", hooks.application, hooks.timeout),
+      ].compactMap { name, endpoint, timeout in endpoint.map { ("\(path)\(name)", $0, timeout) } }
     }
   }
 }
@@ -60,10 +64,10 @@ extension ServerConfiguration {
 // MARK: - Reading
 
 extension ServerConfiguration {
-  /// Reads `realms:`, behind `rooms:` and `webhooks:` of the top.
+  /// Reads `realms:`, behind `rooms:`, `webhooks:` and `hooks:` of the top.
   mutating func readRealms(_ root: inout Section) {
     let (kinds, unknown) = (kinds, unknownRooms)
-    let isTaken = ["rooms", "unknown_rooms", "webhooks"].filter { root.mark(of: $0) != nil }
+    let isTaken = ["rooms", "unknown_rooms", "webhooks", "hooks"].filter { root.mark(of: $0) != nil }
     var read: [Realm: RealmSettings] = [:]
     var hasRooms = false
     let written = root.names("realms") { name, mark, keys -> Bool? in
@@ -89,6 +93,7 @@ extension ServerConfiguration {
     if hasRooms { rooms = own.rooms }
     if !isTaken.contains("unknown_rooms") { unknownRooms = own.unknownRooms }
     if !isTaken.contains("webhooks") { webhooks = own.webhooks }
+    if !isTaken.contains("hooks") { hooks = own.hooks }
   }
 }
 
@@ -97,6 +102,7 @@ extension RealmSettings {
     if let named = keys.namedRooms(kinds: kinds) { rooms = named }
     keys.read("unknown_rooms", .unknownRooms(kinds: kinds), &unknownRooms)
     keys.section("webhooks") { webhooks.read(&$0) }
+    keys.section("hooks") { hooks.read(&$0) }
     keys.section("quotas") {
       $0.read("sessions", .quota, &quotas.sessions)
       $0.read("participants", .quota, &quotas.participants)

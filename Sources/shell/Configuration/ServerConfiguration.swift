@@ -25,6 +25,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var storage = Storage()
   /// Who is told by HTTP what happens.
   public var webhooks = Webhooks()
+  /// Who is asked by HTTP before something is done.
+  public var hooks = Hooks()
   /// Bounds on what clients together and each alone may use.
   public var limits = Limits()
   /// Timers of a session.

@@ -15,6 +15,18 @@ CURL *ccurl_post(const char *url, struct curl_slist *headers, const void *body, 
                  long connect_ms);
 void ccurl_free(CURL *easy);
 
+// Where the body of an answer is kept, and how much of it there is.
+struct ccurl_body {
+  uint8_t *bytes;
+  size_t capacity;
+  size_t count;
+  // Whether there was more than fits: the request fails then.
+  int is_full;
+};
+
+// Keeps the body of the answer instead of throwing it away. `body` and its bytes must live as long as the handle. Returns 0, or -1.
+int ccurl_keep(CURL *easy, struct ccurl_body *body);
+
 struct curl_slist *ccurl_headers_append(struct curl_slist *headers, const char *line);
 void ccurl_headers_free(struct curl_slist *headers);
 

@@ -38,7 +38,7 @@ const ENDINGS = {
 
 const LONG = { displayName: "Your name", user: "Your name", room: "The name of the room" };
 
-/** Sentences for people by code; a function gets the error's `data`. Codes below zero are the client's own. */
+/** Sentences for people by code; a function gets the error's `data`, and what the server said. Codes below zero are the client's own. */
 const SENTENCES = {
   "-32700": "The server could not read what this page sent. Please reload the page.",
   "-32600": "The server did not accept what this page sent. Please reload the page.",
@@ -53,6 +53,7 @@ const SENTENCES = {
   1009: "This server does not support that.",
   1010: (d) => (LONG[d.field] || /^(to|users)\[/.test(d.field)
     ? `${LONG[d.field] ?? "That name"} is too long. Please choose a shorter one.` : "That is too large to be sent."),
+  1011: (d, said) => said || "You are not allowed to do that here.",
   2001: "There is no room of that name.",
   2002: (d) => `Room is full${seats(d)}.`,
   2003: "Somebody in this room already has that name. Please choose another one. If it was you a moment ago, wait some seconds.",
@@ -127,7 +128,7 @@ export class RoostError extends Error {
   /** @param {number} code @param {string} [detail] @param {object} [data] */
   constructor(code, detail = "", data = {}) {
     const sentence = SENTENCES[code];
-    super(typeof sentence === "function" ? sentence(data) : sentence ?? (detail || "Something went wrong."));
+    super(typeof sentence === "function" ? sentence(data, detail) : sentence ?? (detail || "Something went wrong."));
     this.code = code;
     this.name = data.name ?? NAMES[code] ?? "ERROR";
     this.detail = detail;

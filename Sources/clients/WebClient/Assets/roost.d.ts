@@ -1103,7 +1103,7 @@ export namespace wire {
     joined?: number;
     /** For how many a seat is held in a call. */
     ringing?: number;
-    /** Tells causes of one code apart: `device_in_use`, `resume_token`, `publishers`, `moderate`, `moderator`, `self`, `address`, `held`, `chat_disabled`, `denied`, `id_taken`, `reply_gone`, `caller`, `callee`, `pair`; for calls what has become of them. */
+    /** Tells causes of one code apart: `device_in_use`, `resume_token`, `publishers`, `moderate`, `moderator`, `self`, `address`, `held`, `chat_disabled`, `denied`, `id_taken`, `reply_gone`, `caller`, `callee`, `pair`; for calls what has become of them; with 1011 the application's own word. */
     reason?: string;
     /** Who ended or answered a call. */
     by?: string;

@@ -85,7 +85,7 @@ extension Question {
     case (.session(let key), let wish):
       guard let member = core.sessions.facts(of: key.session) else { return nil }
       let asker = Asker(
-        user: member.user, device: core.sessions.device(of: key.session), in: core.sessions.place(of: key.session)?.room
+        member.identity, device: core.sessions.device(of: key.session), in: core.sessions.place(of: key.session)?.room
       )
       guard let question = Question(wish.asAnswer(core.calls, from: key.session.device), of: asker),
         kinds.contains(question.kind), question.isOpen(to: member, as: wish, core, at: now)

@@ -12,7 +12,7 @@ import Storage
 import Threads
 
 /// The threads that write and tell; each is there only where it is configured and works. All realms write to one file, and each tells
-/// web servers of its own by a thread of its own: what is another's is never in its queue.
+/// and asks web servers of its own by threads of its own: what is another's is never in its queue.
 struct Outside: Sendable {
   /// What tells the web servers of a realm.
   private struct Told: Sendable {
@@ -22,13 +22,14 @@ struct Outside: Sendable {
 
   private let storage: StorageThread?
   private let told: [Realm: Told]
+  private let asked: [Realm: HookThread]
   private let inbox: ConferenceInbox
   /// Events of a step whose changes have yet to come.
   private let untold = Locked<[WebhookMessage]>([])
   private let replays = ReplayShare()
 
-  private init(storage: StorageThread?, told: [Realm: Told], inbox: ConferenceInbox) {
-    (self.storage, self.told, self.inbox) = (storage, told, inbox)
+  private init(storage: StorageThread?, told: [Realm: Told], asked: [Realm: HookThread], inbox: ConferenceInbox) {
+    (self.storage, self.told, self.asked, self.inbox) = (storage, told, asked, inbox)
   }
 
   /// Starts what is configured, and lets the rules of each realm know what there is.
@@ -38,6 +39,7 @@ struct Outside: Sendable {
     let kept = startStorage(configuration, rules: rules, inbox: inbox, log: log)
     let storage = kept?.thread
     var told: [Realm: Told] = [:]
+    var asked: [Realm: HookThread] = [:]
     for realm in configuration.realmNames {
       let settings = configuration.settings(of: realm).webhooks
       rules[realm]?.storesRecords = storage != nil
@@ -47,8 +49,12 @@ struct Outside: Sendable {
       if let thread = startWebhooks(settings, of: realm, kept?.restored[realm], storage, log) {
         told[realm] = Told(thread: thread, settings: settings)
       }
+      let hooks = configuration.settings(of: realm).hooks
+      guard let application = hooks.application else { continue }
+      rules[realm]?.questions = QuestionRules(hooks)
+      asked[realm] = HookThread(hooks, application, of: realm, log: log) { inbox.post(.command(.answered($0, $1))) }
     }
-    let outside = Outside(storage: storage, told: told, inbox: inbox)
+    let outside = Outside(storage: storage, told: told, asked: asked, inbox: inbox)
     return (outside, kept?.restored.mapValues(\.state) ?? [:])
   }
 
@@ -108,8 +114,8 @@ struct Outside: Sendable {
       tell(realm, \.push) { WebhookMessage(notice, of: realm, giveUpAfter: $0, wallMilliseconds: $1) }
     case .webhook(let event):
       tell(realm, \.events) { WebhookMessage(event, of: realm, giveUpAfter: $0, wallMilliseconds: $1) }
-    // No configuration names an application yet, so that nothing is asked.
-    case .ask(let ticket, _): inbox.post(.command(.answered(ticket, .nothing)))
+    case .ask(let ticket, let question):
+      if asked[realm]?.ask(ticket, question) != true { inbox.post(.command(.answered(ticket, .nothing))) }
     }
   }
 
@@ -163,11 +169,13 @@ struct Outside: Sendable {
   var figures: OutsideFigures {
     OutsideFigures(
       storage: storage?.figures ?? StorageFigures(), webhooks: told.mapValues(\.thread.figures),
+      hooks: asked.mapValues(\.figures),
       monotonicNanoseconds: MonotonicClock.now().nanoseconds)
   }
 
   /// Ends the threads, after what they have taken is written, and told as far as a second goes.
   func stop() {
+    for own in asked.values { own.stop() }
     storage?.flush()
     for own in told.values { own.thread.askToStop() }
     for own in told.values { own.thread.join() }

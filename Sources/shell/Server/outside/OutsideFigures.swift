@@ -56,11 +56,15 @@ struct OutsideFigures: Sendable {
   var storage = StorageFigures()
   /// Of each realm, by `push` and `events`; those alone that are configured.
   var webhooks: [Realm: [String: WebhookFigures]] = [:]
+  /// Of each realm whose application is asked.
+  var hooks: [Realm: HookFigures] = [:]
   var monotonicNanoseconds: Int64 = 0
 }
 
 extension MetricsCollector {
-  static func metrics(_ figures: OutsideFigures) -> [Metric] { metrics(figures.storage, figures) + webhooks(figures) }
+  static func metrics(_ figures: OutsideFigures) -> [Metric] {
+    metrics(figures.storage, figures) + webhooks(figures) + hooks(figures.hooks)
+  }
 
   private static func metrics(_ storage: StorageFigures, _ figures: OutsideFigures) -> [Metric] {
     let since = storage.waitingSince.map { max(0, figures.monotonicNanoseconds - $0) / 1_000_000 } ?? 0

@@ -137,6 +137,12 @@ extension ProtocolLimits {
       && text.unicodeScalars.allSatisfy(isPrintable) && text.unicodeScalars.contains(where: isVisible)
   }
 
+  /// Whether people may be shown it as one line: 1 to `most` bytes that print.
+  public static func isLine(_ text: String, most: Int) -> Bool {
+    text.utf8.count <= most && text.unicodeScalars.allSatisfy(isPrintable)
+      && text.unicodeScalars.contains(where: isVisible)
+  }
+
   /// A name of joiners, fillers and empty patterns alone looks like none.
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     !scalar.properties.isDefaultIgnorableCodePoint && !scalar.properties.isWhitespace && scalar.value != 0x2800

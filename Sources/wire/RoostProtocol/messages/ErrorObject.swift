@@ -80,7 +80,7 @@ public struct ErrorData: Codable, Hashable, Sendable {
   public var ringing: Int?
   /// Tells causes of one code apart: `device_in_use`, `resume_token`, `publishers`, `moderate`, `moderator`, `self`,
   /// `address`, `held`, `chat_disabled`, `denied`, `id_taken`, `reply_gone`, `caller`, `callee`, `pair`; for calls what
-  /// has become of them.
+  /// has become of them; with 1011 the application's own word.
   public var reason: String?
   /// Who ended or answered a call.
   public var by: String?

@@ -1,0 +1,271 @@
+// Asks an application before something is done, on a thread of its own: the conference never waits for it, and goes on when it is answered.
+//
+//   conference ──▶ mailbox ──▶ queue ──▶ libcurl ──▶ yes, no, or nothing ──▶ conference
+//                                │
+//                                └── down, or too many ──▶ nothing, at once
+
+import Basics
+import Configuration
+import Logging
+import Members
+import Names
+import RoostProtocol
+import Threads
+import Webhooks
+
+extension QuestionRules {
+  /// The thread answers in time by itself; the conference waits a moment longer.
+  init(_ hooks: ServerConfiguration.Hooks) {
+    self.init()
+    kinds = Set(hooks.kinds.compactMap { Question.Kind(rawValue: $0.rawValue) })
+    patience = hooks.timeout + .seconds(1)
+    allowsUnanswered = hooks.whenDown == .allow
+  }
+}
+
+/// The thread's handle.
+final class HookThread: Sendable {
+  fileprivate enum Input: Sendable {
+    case ask(Ticket, Question)
+    case stop
+  }
+
+  /// Questions that may wait for the thread, which only sorts them. Each is a request of a client, kept whole.
+  static let patience = 8_192
+
+  private let mailbox: Mailbox<Input>
+  private let thread: OwnerThread
+  private let shared = Locked(HookFigures())
+
+  /// What it has done and has yet to do.
+  var figures: HookFigures { shared.withLock { $0 } }
+
+  /// Starts the thread. `answer` is called on it, once for each question; `makeSender` gives nil where libcurl is missing.
+  init(
+    _ settings: ServerConfiguration.Hooks, _ application: ServerConfiguration.Webhooks.Endpoint,
+    of realm: Realm = .default, log: Logger, patience: Int = HookThread.patience,
+    makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() },
+    answer: @escaping @Sendable (Ticket, QuestionAnswer) -> Void
+  ) {
+    let (mailbox, shared) = (Mailbox<Input>(capacity: patience), self.shared)
+    self.mailbox = mailbox
+    thread = OwnerThread(name: "hooks") {
+      guard let sender = makeSender() else {
+        log.error("hooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
+        return Self.answerNothing(mailbox, answer)
+      }
+      var loop = HookLoop(settings, application, of: realm, sender: sender, log: log, figures: shared, answer: answer)
+      loop.run(mailbox)
+    }
+  }
+
+  /// Without a sender nothing is answered.
+  private static func answerNothing(_ mailbox: Mailbox<Input>, _ answer: (Ticket, QuestionAnswer) -> Void) {
+    var inputs: [Input] = []
+    while true {
+      mailbox.wait(nanoseconds: -1)
+      mailbox.drain(into: &inputs)
+      for input in inputs {
+        switch input {
+        case .ask(let ticket, _): answer(ticket, .nothing)
+        case .stop: return
+        }
+      }
+    }
+  }
+
+  /// Takes a question; false when too many wait already.
+  func ask(_ ticket: Ticket, _ question: Question) -> Bool { mailbox.post(.ask(ticket, question)) }
+
+  /// Ends the thread. What is on its way then is not answered.
+  func stop() {
+    // A full mailbox empties in a moment: the thread only sorts what is in it.
+    while !mailbox.post(.stop) { OwnerThread.sleep(milliseconds: 10) }
+    thread.join()
+  }
+}
+
+/// What lives on the thread.
+private struct HookLoop: ~Copyable {
+  /// From one line about a failure to the next.
+  private static let quiet = TimeDelta.seconds(10)
+
+  private struct Asked {
+    let ticket: Ticket
+    let kind: Question.Kind
+    let at: Instant
+  }
+
+  private let settings: ServerConfiguration.Hooks
+  private let application: ServerConfiguration.Webhooks.Endpoint
+  private let secret: [UInt8]
+  private let realm: Realm
+  private let log: Logger
+  private let shared: Locked<HookFigures>
+  private let answer: @Sendable (Ticket, QuestionAnswer) -> Void
+  private var sender: HTTPSender
+  private var queue: QuestionQueue
+  private var asked: [String: Asked] = [:]
+  private var figures = HookFigures()
+  private var now = Now.read()
+  private var isStopping = false
+  /// Since when a line about a failure may be written again, and how many were not.
+  private var nextLine = Instant.zero
+  private var unsaid = 0
+  /// Why the last attempt of each failed.
+  private var problems: [String: String] = [:]
+
+  init(
+    _ settings: ServerConfiguration.Hooks, _ application: ServerConfiguration.Webhooks.Endpoint, of realm: Realm,
+    sender: consuming HTTPSender, log: Logger, figures: Locked<HookFigures>,
+    answer: @escaping @Sendable (Ticket, QuestionAnswer) -> Void
+  ) {
+    self.sender = sender
+    (self.settings, self.application, self.realm) = (settings, application, realm)
+    (self.log, shared, self.answer) = (log, figures, answer)
+    secret = Array(application.secret.utf8)
+    var limits = QuestionLimits()
+    (limits.atOnce, limits.attempts, limits.timeout) = (settings.atOnce, settings.attempts, settings.timeout)
+    queue = QuestionQueue(limits)
+  }
+
+  mutating func run(_ mailbox: Mailbox<HookThread.Input>) {
+    var inputs: [HookThread.Input] = []
+    while !isStopping {
+      show()
+      sender.wait(descriptor: mailbox.descriptor, milliseconds: timeout())
+      mailbox.drain(into: &inputs)
+      now = Now.read()
+      for input in inputs { handle(input) }
+      for answer in sender.takeAnswers() { finished(answer) }
+      while let (id, failure) = queue.popExpired(at: now.instant) { failed(id, failure) }
+      send()
+    }
+    for id in asked.keys { settle(id, .nothing) }
+    show()
+  }
+
+  private mutating func show() {
+    (figures.waiting, figures.isDown) = (queue.count, queue.isDown)
+    let figures = figures
+    shared.withLock { $0 = figures }
+  }
+
+  /// An hour where nothing waits: a wake-up costs nothing.
+  private func timeout() -> Int {
+    let next = queue.nextDeadline ?? now.instant + .seconds(3600)
+    return Int(clamping: max((next - Now.read().instant).milliseconds + 1, 0))
+  }
+
+  // MARK: - In
+
+  private mutating func handle(_ input: HookThread.Input) {
+    switch input {
+    case .ask(let ticket, let question): ask(ticket, question)
+    case .stop: isStopping = true
+    }
+  }
+
+  private mutating func ask(_ ticket: Ticket, _ question: Question) {
+    let id = Self.makeID()
+    let body = HookBody(id: id, question: question, realm: realm, time: now.wallMilliseconds)
+    guard let bytes = try? JSONText.bytes(of: body) else { return answer(ticket, .nothing) }
+    switch queue.ask(id, bytes, at: now.instant) {
+    case .taken: asked[id] = Asked(ticket: ticket, kind: question.kind, at: now.instant)
+    case .down:
+      figures.skipped += 1
+      answer(ticket, .nothing)
+    case .full:
+      figures.overflowed += 1
+      answer(ticket, .nothing)
+      note(question.kind, "too many questions wait", attempts: 0)
+    }
+  }
+
+  private static func makeID() -> String {
+    var random = SystemRandomNumberGenerator()
+    return String(random.next(), radix: 16) + String(random.next(), radix: 16)
+  }
+
+  // MARK: - Out
+
+  private mutating func send() {
+    while let attempt = queue.next(at: now.instant) {
+      let seconds = now.wallMilliseconds / 1000
+      sender.send(
+        attempt.id,
+        HTTPPost(
+          url: application.url,
+          headers: [
+            ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
+            ("roost-delivery", attempt.id), ("roost-attempt", "\(attempt.number)"),
+            ("roost-signature", signature(of: attempt.body, secret: secret, seconds: seconds)),
+          ], body: attempt.body, timeout: attempt.timeout, mostAnswerBytes: HookAnswer.mostBytes))
+    }
+  }
+
+  private mutating func finished(_ request: HTTPAnswer) {
+    guard asked[request.id] != nil else { return }
+    do throws(HookProblem) {
+      let said = try HookAnswer.read(request)
+      let isBack = queue.answered(request.id)
+      settle(request.id, said)
+      if isBack == true { log.info("hooks_back", fields([])) }
+    } catch {
+      figures.failedAttempts += 1
+      problems[request.id] = error.words
+      failed(request.id, queue.failed(request.id, mayPass: error.mayPass, at: now.instant))
+    }
+  }
+
+  private mutating func failed(_ id: String, _ failure: QuestionQueue.Failure) {
+    guard case .over(let attempts, let down) = failure, let kind = asked[id]?.kind else { return }
+    let words = problems[id] ?? (attempts == 0 ? "too many questions wait" : "no answer in time")
+    figures.failed += 1
+    settle(id, .nothing)
+    note(kind, words, attempts: attempts)
+    guard let down else { return }
+    log.warning(
+      "hooks_down",
+      fields([
+        ("milliseconds", LogValue(Int(down.milliseconds))), ("reason", LogValue(words)),
+        ("effect", settings.whenDown == .allow ? "all is allowed meanwhile" : "all is refused meanwhile"),
+      ]))
+    for id in queue.takeWaiting() {
+      figures.skipped += 1
+      settle(id, .nothing)
+    }
+  }
+
+  /// One line in a while, with how many there would have been.
+  private mutating func note(_ kind: Question.Kind, _ reason: String, attempts: Int) {
+    guard nextLine <= now.instant else {
+      unsaid += 1
+      return
+    }
+    log.warning(
+      "hook_failed",
+      fields([
+        ("hook", LogValue(kind.rawValue)), ("reason", LogValue(reason)), ("attempts", LogValue(attempts)),
+        ("unsaid", LogValue(unsaid)),
+      ]))
+    (nextLine, unsaid) = (now.instant + Self.quiet, 0)
+  }
+
+  /// Most servers have one realm, and need not read its name in each line.
+  private func fields(_ own: [(name: String, value: LogValue)]) -> LogFields {
+    LogFields(own + (realm == .default ? [] : [("realm", LogValue(realm.name))]))
+  }
+
+  private mutating func settle(_ id: String, _ said: QuestionAnswer) {
+    problems[id] = nil
+    guard let asked = asked.removeValue(forKey: id) else { return }
+    switch said {
+    case .yes: figures.allowed += 1
+    case .no: figures.refused += 1
+    case .nothing: break
+    }
+    if said != .nothing { figures.answerMilliseconds += max(0, (now.instant - asked.at).milliseconds) }
+    answer(asked.ticket, said)
+  }
+}
