@@ -28,7 +28,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -132,6 +132,11 @@ badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian'
 	@scripts/janus .build/janus
 	.venv/bin/python Tests/browser/badnet/badnet.py --janus .build/janus --json out/badnet/badnet.json \
 	  $(ARGUMENTS)
+
+hooks-cost: ## what others pay for an application that hangs, lies and fails: p99 of their requests, medians of five pairs (four minutes)
+	@scripts/dependencies build
+	swift build --build-tests
+	ROOST_HOOK_PAIRS=$(or $(PAIRS),5) ROOST_HOOK_SECONDS=$(or $(SECONDS_EACH),20) .build/debug/roostPackageTests.xctest --testing-library swift-testing --filter HookCostTests
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more, and what waiting devices cost; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)

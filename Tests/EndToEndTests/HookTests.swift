@@ -15,7 +15,7 @@ import Webhooks
 private let secret = "a secret of the test"
 
 /// An application that remembers what it was asked.
-private final class Application: Sendable {
+final class Application: Sendable {
   private let questions = Locked<[TinyRequest]>([])
   private let server: TinyServer
 
@@ -212,7 +212,24 @@ extension EndToEnd {
       }
     }
 
-    /// Realms ask whom they say, and nobody else.
+    /// What is changed is what others see, whoever comes by which door.
+    @Test func aNameIsGiven() async throws {
+      let application = try Application { _, hook in
+        hook == "hello"
+          ? TinyAnswer("200 OK", #"{"allow": true, "grants": ["join", "chat"]}"#)
+          : TinyAnswer("200 OK", #"{"allow": true, "displayName": "Dr. Who", "metadata": {"paid": true}}"#)
+      }
+      defer { application.stop() }
+      try await with(application, { $0.hooks.kinds = [.hello, .join] }) { server, _ in
+        let anna = try await Client(server.url, "anna")
+        let room = try await anna.session.join(room: "demo")
+        let own = await room.snapshot?.participants.first
+        #expect(own?.displayName == "Dr. Who" && own?.metadata == ["paid": true])
+        let call = CallStartParams(to: ["bert"], kind: .oneToOne, media: .audio)
+        #expect(try await refused { try await anna.session.startCall(call) }?.code == .forbidden)
+      }
+    }
+
     @Test func callsAreAskedAbout() async throws {
       let application = try Application { _, hook in hook == "call.start" ? .no : .yes }
       defer { application.stop() }

@@ -14,9 +14,11 @@ import Webhooks
 @testable import Server
 
 @Suite struct HookAnswerTests {
-  private func read(_ body: String, status: Int = 200) throws(HookProblem) -> QuestionAnswer {
+  private func read(
+    _ body: String, status: Int = 200, to kind: Question.Kind = .join
+  ) throws(HookProblem) -> QuestionAnswer {
     let outcome = HTTPOutcome.answered(status: status, retryAfter: nil)
-    return try HookAnswer.read(HTTPAnswer(id: "a", outcome: outcome, body: Array(body.utf8)))
+    return try HookAnswer.read(HTTPAnswer(id: "a", outcome: outcome, body: Array(body.utf8)), to: kind)
   }
 
   @Test func goodAnswers() throws {
@@ -44,6 +46,35 @@ import Webhooks
   ]) func badAnswersAreNone(body: String) throws {
     let problem = try #require(throws: HookProblem.self) { try read(body) }
     #expect(!problem.mayPass && !problem.words.isEmpty && problem.words.utf8.count < 300)
+  }
+
+  @Test func changes() throws {
+    var changes = QuestionChanges()
+    (changes.displayName, changes.cap, changes.grants) = ("Anna Müller", 5, [.join, .chat])
+    let text = #"{"allow":true,"displayName":"Anna Müller","cap":5,"grants":["chat","join"]}"#
+    #expect(try read(text, to: .hello) == .changed(changes))
+    changes = QuestionChanges()
+    changes.metadata = RawJSON(text: #"{"seat":[1,2]}"#)
+    for kind in [Question.Kind.join, .callStart, .callAccept] {
+      #expect(try read(#"{"allow":true,"metadata":{"seat":[1,2]},"cap":null}"#, to: .join) == .changed(changes))
+      #expect(try read(#"{"allow":true,"metadata":{"seat":[1,2]}}"#, to: kind) == .changed(changes))
+    }
+    changes = QuestionChanges()
+    changes.grants = []
+    #expect(try read(#"{"allow":true,"grants":[]}"#, to: .hello) == .changed(changes), "nothing at all is left")
+    #expect(try read(#"{"allow":true,"grants":null}"#, to: .hello) == .yes)
+  }
+
+  @Test(arguments: [
+    (#""displayName":"""#, Question.Kind.hello), (#""displayName":5"#, .hello), (#""displayName":" a""#, .hello),
+    (#""displayName":"e\u0301""#, .hello), (#""displayName":"\u202ea""#, .join), (#""cap":0"#, .hello),
+    (#""cap":1.5"#, .hello), (#""cap":"5""#, .join), (#""cap":1000001"#, .join), (#""grants":"chat""#, .hello),
+    (#""grants":["fly"]"#, .hello), (#""grants":[5]"#, .hello), (#""grants":["chat"]"#, .join),
+    (#""metadata":{}"#, .hello), (#""displayName":"a""#, .callStart), (#""cap":5"#, .publish),
+    (#""metadata":{}"#, .callInvite), (#""metadata":""# + String(repeating: "x", count: 4095) + #"""#, .join),
+  ]) func badChangesAreNoAnswer(field: String, kind: Question.Kind) throws {
+    #expect(throws: HookProblem.self) { try read(#"{"allow":true,\#(field)}"#, to: kind) }
+    #expect(throws: HookProblem.self) { try read(#"{"allow":false,"cap":5}"#, to: .hello) }
   }
 
   @Test(arguments: [200, 201, 302, 400, 401, 403, 404, 500, 503]) func otherStatusesAreNone(status: Int) throws {

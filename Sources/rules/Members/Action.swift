@@ -33,12 +33,17 @@ package struct Action: Sendable {
   /// Who.
   package let who: Who
   /// What.
-  package let wish: Wish
+  package internal(set) var wish: Wish
+  /// What the application has changed of a join: it cannot be said in the request.
+  package internal(set) var given: QuestionChanges?
 
   package init(_ who: Who, _ wish: Wish) { (self.who, self.wish) = (who, wish) }
 
   /// A request of a session.
-  package init(_ request: Request, _ key: RequestKey) { self.init(.session(key), .request(request, from: nil)) }
+  package init(_ request: Request, _ key: RequestKey, given: QuestionChanges? = nil) {
+    self.init(.session(key), .request(request, from: nil))
+    self.given = given
+  }
 }
 
 /// An operator: who, and from where.

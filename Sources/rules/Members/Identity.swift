@@ -66,6 +66,7 @@ public struct Identity: Hashable, Sendable {
     var issuedAt: Int64?
     var endsAt: Int64?
     var expiresAt: Int64?
+    var allowance: Allowance?
   }
 }
 
@@ -170,6 +171,11 @@ extension Identity {
   public var expiresAt: Int64? {
     get { shared.facts.expiresAt }
     set { set(\.expiresAt, newValue) }
+  }
+  /// What the application has left to it; nil: all that its token says.
+  public var allowance: Allowance? {
+    get { shared.facts.allowance }
+    set { set(\.allowance, newValue) }
   }
 }
 

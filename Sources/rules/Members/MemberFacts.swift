@@ -16,6 +16,8 @@ package struct MemberFacts: Sendable {
   package let capabilities: Set<ClientCapability>
   /// How they are connected.
   package let presence: Presence
+  /// What the application has changed of the join that they come with.
+  package private(set) var given: QuestionChanges?
   private let token: ResumeToken
 
   package init(
@@ -24,6 +26,13 @@ package struct MemberFacts: Sendable {
   ) {
     (self.session, identity, roomRights) = (session, grants.identity, grants.roomRights)
     (self.capabilities, self.presence, self.token) = (capabilities, presence, token)
+  }
+
+  /// The same with what the application has changed of a join.
+  package func with(_ given: QuestionChanges?) -> MemberFacts {
+    var facts = self
+    facts.given = given
+    return facts
   }
 
   package var user: String { identity.user }

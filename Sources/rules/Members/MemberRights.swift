@@ -49,9 +49,9 @@ extension MemberFacts {
     try identity.rights.check(.call, "call")
   }
 
-  /// - Throws: 2002 where there are as many people in a room already as one's token allows.
+  /// - Throws: 2002 where there are as many people in a room already as one's token, or the application, allows.
   package func checkCap(inRoom occupied: Int) throws(ErrorObject) {
-    guard let cap = identity.cap, occupied >= cap else { return }
+    guard let cap = [identity.cap, given?.cap].compactMap(\.self).min(), occupied >= cap else { return }
     throw .limit(.roomFull, limit: cap, count: occupied)
   }
 

@@ -79,6 +79,8 @@ public struct Question: Hashable, Sendable {
 public enum QuestionAnswer: Hashable, Sendable {
   /// They may, as far as the application goes: rules are looked at again.
   case yes
+  /// The same, with something changed.
+  case changed(QuestionChanges)
   /// They may not; what the client is told: a reason for its user, and a word for its code.
   case no(reason: String? = nil, code: String? = nil)
   /// Nothing came, or nothing that could be understood.
@@ -89,7 +91,7 @@ extension QuestionAnswer {
   /// What refuses an action; nil: it goes on.
   package func refusal(_ rules: QuestionRules) -> ErrorObject? {
     switch self {
-    case .yes: nil
+    case .yes, .changed: nil
     case .no(let reason, let code): ErrorObject(.refusedByApp, reason) { $0.reason = code }
     case .nothing:
       rules.allowsUnanswered

@@ -135,7 +135,8 @@ extension Sessions {
     guard let session = table[id] else { return }
     let result = HelloResult(session, rules, calls, step.now)
     table.finish(RequestKey(session: id, id: request), .success(.hello(result)), &step)
-    // What its token gives, its client has read.
+    // What its token gives, its client has read; what the application has left, it has not.
+    if session.identity.allowance?.grants != nil { table.noteTold(nil, id) }
     table.compareGrants(of: id, session.grants.granted)
   }
 }

@@ -60,7 +60,7 @@ struct Session: Sendable {
     _ rules: ConferenceRules, random: inout any RandomNumberGenerator & Sendable, at now: Now
   ) {
     self.id = id
-    grants = Grants(identity: identity, granted: identity.rights, told: identity.rights)
+    grants = Grants(identity: identity, granted: identity.allowed(identity.rights), told: identity.rights)
     arrivedBy = identity.tokenID
     device = Device(
       name: identity.device ?? "d" + String(random.next(), radix: 16), capabilities: params.capabilities,

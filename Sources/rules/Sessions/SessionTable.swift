@@ -128,10 +128,10 @@ struct SessionTable: Sendable {
   /// Takes a further proof of who its user is, and of what they may do. Their name and device stay.
   mutating func renew(_ id: SessionID, _ identity: Identity) {
     guard var known = all[id]?.identity else { return }
-    (known.rooms, known.cap, known.endsAt) = (identity.rooms, identity.cap, identity.endsAt)
+    (known.rooms, known.cap, known.endsAt) = (identity.rooms, known.allowed(identity.cap), identity.endsAt)
     (known.tokenID, known.issuedAt, known.expiresAt) = (identity.tokenID, identity.issuedAt, identity.expiresAt)
     all[id]?.grants.identity = known
-    all[id]?.grants.granted = identity.rights
+    all[id]?.grants.granted = known.allowed(identity.rights)
   }
 
   /// What operators have left of the rights that a session's token gives.

@@ -10,7 +10,7 @@ import RoostProtocol
 
 /// An action of a session, or a hello, that the application is asked about.
 struct AskedAction: Sendable {
-  let action: Action
+  private(set) var action: Action
   let kind: Question.Kind
   /// In which call, where it is about one that there is.
   let call: String?
@@ -28,6 +28,14 @@ struct AskedAction: Sendable {
     case .join, .callAccept: self.place = place.flatMap { Matter(roomName: $0.room) == matter ? $0 : nil }
     case .hello, .callStart, .callInvite: self.place = nil
     }
+  }
+
+  /// As the application wants it.
+  func changed(by answer: QuestionAnswer) -> AskedAction {
+    guard case .changed(let changes) = answer else { return self }
+    var asked = self
+    asked.action = action.changed(by: changes)
+    return asked
   }
 
   /// Whether what is to be asked now is what was asked.

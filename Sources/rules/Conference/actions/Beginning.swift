@@ -75,7 +75,7 @@ extension ConferenceCore {
       switch (action.who, action.wish) {
       case (.operator(let who), .operate(let wish)): operate(wish, by: who, &step)
       case (.session(let key), .request(let request, _)):
-        if let reply = try perform(request, key, silence, &step) { step.answer(key, .success(reply)) }
+        if let reply = try perform(request, key, silence, action.given, &step) { step.answer(key, .success(reply)) }
       case (.session(let key), .token(_, let identity)): sessions.apply(.renew(key, identity), &step)
       case (.session(let key), .stream(let request)): rooms.apply(.stream(request, key), &step)
       case (.session, .hello): throw ErrorObject(.invalidState, "This connection has its session.")

@@ -170,7 +170,8 @@ extension ConferenceCore {
     let action = asked.action
     let behind = asking.end(ticket, of: action.who).map { Asking.Ready($0) }
     let refusal = answer.refusal(rules.questions)
-    let first = refusal == nil ? [Asking.Ready(action, .allowed(asked))] : []
+    let allowed = asked.changed(by: answer)
+    let first = refusal == nil ? [Asking.Ready(allowed.action, .allowed(allowed))] : []
     switch (action.who, action.wish) {
     case (.session(let key), _):
       if let refusal { asked.refuse(key, refusal, &step) }

@@ -10,7 +10,7 @@ import Sessions
 extension ConferenceCore {
   /// The result; nil where the reply comes later, or has gone out already.
   mutating func perform(
-    _ request: Request, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
+    _ request: Request, _ key: RequestKey, _ silence: MediaSilence?, _ given: QuestionChanges?, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     switch request {
     // Where nobody verifies tokens, they change nothing.
@@ -27,7 +27,7 @@ extension ConferenceCore {
       try Blocks.perform(request, key, &self, &step)
       return nil
     case .room, .chat, .peerConnection, .track, .subscription, .view:
-      tellRooms(request, key, silence, &step)
+      tellRooms(request, key, silence, given, &step)
       return nil
     case .call(let request): return try perform(request, key, silence, &step)
     }
@@ -35,13 +35,15 @@ extension ConferenceCore {
 
   /// Rooms serve a request, with what is known of who asks.
   private mutating func tellRooms(
-    _ request: Request, _ key: RequestKey, _ silence: MediaSilence?, _ step: inout Step
+    _ request: Request, _ key: RequestKey, _ silence: MediaSilence?, _ given: QuestionChanges?, _ step: inout Step
   ) {
     var isInCall = false
     if case .room(.moderate(let params)) = request, let user = params.user, CallRoom.isName(params.room) {
       isInCall = calls.holds(user, in: CallRoom.callId(params.room))
     }
-    let asked = MemberRequest(request, key, sessions.facts(of: key.session), silence, isInCall: isInCall)
+    let facts = sessions.facts(of: key.session)
+    let asked = MemberRequest(
+      request, key, given == nil ? facts : facts?.with(given), silence, isInCall: isInCall)
     rooms.apply(.serve(asked), &step)
   }
 }

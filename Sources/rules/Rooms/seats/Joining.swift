@@ -171,7 +171,7 @@ extension Rooms {
         identity: session.identity, network: session.presence.reachedFrom, old: old.member, seat: old.id,
         silence: silence)
       if let seat = try returner.seatToAsk(orRefuse: refusal, rules, &step) {
-        step.send(.actions(.awaitSilence(Action(.room(.join(params)), key), about: seat)))
+        step.send(.actions(.awaitSilence(Action(.room(.join(params)), key, given: session.given), about: seat)))
         return nil
       }
     }
@@ -215,11 +215,13 @@ extension Rooms {
 }
 
 extension RoomJoinParams {
-  /// Without the name where it is not theirs to choose.
+  /// Without the name where it is not theirs to choose, and with what the application says of them.
   fileprivate func allowed(to member: MemberFacts) -> RoomJoinParams {
-    guard member.identity.hasGivenName else { return self }
+    guard member.identity.hasGivenName || member.given != nil else { return self }
     var params = self
-    params.displayName = nil
+    if member.identity.hasGivenName { params.displayName = nil }
+    params.displayName = member.given?.displayName ?? params.displayName
+    params.metadata = member.given?.metadata ?? params.metadata
     return params
   }
 }

@@ -1,6 +1,7 @@
 // What an application has answered, read with nothing taken on trust: it may be broken, or somebody else.
 
 import Members
+import Names
 import RoostProtocol
 import Webhooks
 
@@ -20,13 +21,16 @@ enum HookAnswer {
   /// Bytes of the application's own word for it.
   static let codeBytes = 64
 
-  /// What came of a request: 204 is a yes; 200 says it in JSON, and 403 may say a no. All else is none.
-  static func read(_ answer: HTTPAnswer) throws(HookProblem) -> QuestionAnswer {
+  /// How many people a cap may be.
+  static let caps: ClosedRange<Int64> = 1...1_000_000
+
+  /// What came of a request: 204 is a yes; 200 says it in JSON, and 403 may say a no. All else is none. `kind`: what was asked about.
+  static func read(_ answer: HTTPAnswer, to kind: Question.Kind) throws(HookProblem) -> QuestionAnswer {
     switch answer.outcome {
     case .answered(204, _): return .yes
-    case .answered(200, _): return try read(answer.body)
+    case .answered(200, _): return try read(answer.body, kind)
     case .answered(403, _):
-      guard case .no(let reason, let code) = try read(answer.body) else {
+      guard case .no(let reason, let code) = try read(answer.body, kind) else {
         throw HookProblem(words: "HTTP 403 that allows it")
       }
       return .no(reason: reason, code: code)
@@ -34,28 +38,80 @@ enum HookAnswer {
     }
   }
 
-  private static func read(_ body: [UInt8]) throws(HookProblem) -> QuestionAnswer {
-    guard let json = try? JSONValue.reading(body), case .object(let fields) = json else {
+  private static func read(_ body: [UInt8], _ kind: Question.Kind) throws(HookProblem) -> QuestionAnswer {
+    guard let json = try? JSONValue.reading(body), case .object(let object) = json else {
       throw HookProblem(words: "the answer is no JSON object")
     }
-    // What is not known may be meant to take something away: it must not pass for a plain yes.
-    let known = ["allow", "reason", "code"]
-    if let field = fields.keys.filter({ !known.contains($0) }).min() {
-      throw HookProblem(words: "the answer has a field that is not known: \(field)")
-    }
+    let fields = object.filter { $0.value != .null }
     guard case .bool(let isAllowed)? = fields["allow"] else { throw .field("allow", "true or false") }
+    // What is not known may be meant to take something away: it must not pass for a plain yes.
+    let known = ["allow", "reason", "code"] + (isAllowed ? kind.changes : [])
+    if let field = object.keys.filter({ !known.contains($0) }).min() {
+      throw HookProblem(words: "the answer has a field that is not known here: \(field.prefix(64))")
+    }
     let reason = try line(fields, "reason", reasonBytes)
     let code = try line(fields, "code", codeBytes)
-    return isAllowed ? .yes : .no(reason: reason, code: code)
+    guard isAllowed else { return .no(reason: reason, code: code) }
+    let changes = try changes(fields)
+    return changes == QuestionChanges() ? .yes : .changed(changes)
+  }
+
+  private static func changes(_ fields: [String: JSONValue]) throws(HookProblem) -> QuestionChanges {
+    var changes = QuestionChanges()
+    if let name = fields["displayName"] {
+      guard case .string(let text) = name, ProtocolLimits.isName(text), NameForm.accepts(text) else {
+        throw .field("displayName", "a name")
+      }
+      changes.displayName = text
+    }
+    if let value = fields["metadata"] {
+      let metadata = RawJSON(value)
+      guard metadata.encodedSize <= ProtocolLimits.opaqueBytes, metadata.isReadable else {
+        throw .field("metadata", "JSON of at most \(ProtocolLimits.opaqueBytes) bytes")
+      }
+      changes.metadata = metadata
+    }
+    if let value = fields["cap"] {
+      guard case .integer(let cap) = value, caps.contains(cap) else {
+        throw .field("cap", "a number from \(caps.lowerBound) to \(caps.upperBound)")
+      }
+      changes.cap = Int(cap)
+    }
+    if let value = fields["grants"] { changes.grants = try grants(value) }
+    return changes
+  }
+
+  private static func grants(_ value: JSONValue) throws(HookProblem) -> Rights {
+    guard case .array(let values) = value else { throw .field("grants", "a list of grants") }
+    var rights = Rights()
+    for value in values {
+      guard case .string(let word) = value, let grant = Grant.known.first(where: { $0.rawValue == word }) else {
+        throw .field("grants", "a list of grants")
+      }
+      rights.insert(grant)
+    }
+    return rights
   }
 
   private static func line(
     _ fields: [String: JSONValue], _ name: String, _ most: Int
   ) throws(HookProblem) -> String? {
     switch fields[name] {
-    case nil, .null?: return nil
+    case nil: return nil
     case .string(let text)? where ProtocolLimits.isLine(text, most: most): return text
     case .some: throw .field(name, "a line of at most \(most) bytes")
+    }
+  }
+}
+
+extension Question.Kind {
+  /// What an answer may change.
+  fileprivate var changes: [String] {
+    switch self {
+    case .hello: ["displayName", "cap", "grants"]
+    case .join: ["displayName", "metadata", "cap"]
+    case .callStart, .callAccept: ["metadata"]
+    case .publish, .callInvite: []
     }
   }
 }

@@ -205,9 +205,9 @@ private struct HookLoop: ~Copyable {
   }
 
   private mutating func finished(_ request: HTTPAnswer) {
-    guard asked[request.id] != nil else { return }
+    guard let kind = asked[request.id]?.kind else { return }
     do throws(HookProblem) {
-      let said = try HookAnswer.read(request)
+      let said = try HookAnswer.read(request, to: kind)
       let isBack = queue.answered(request.id)
       settle(request.id, said)
       if isBack == true { log.info("hooks_back", fields([])) }
@@ -261,7 +261,7 @@ private struct HookLoop: ~Copyable {
     problems[id] = nil
     guard let asked = asked.removeValue(forKey: id) else { return }
     switch said {
-    case .yes: figures.allowed += 1
+    case .yes, .changed: figures.allowed += 1
     case .no: figures.refused += 1
     case .nothing: break
     }

@@ -1,0 +1,69 @@
+// What an application changes of what it allows, and where that is kept.
+
+import RoostProtocol
+
+/// What an application changes of what it allows. nil: nothing.
+public struct QuestionChanges: Hashable, Sendable {
+  /// What others see of them, whatever their token or they themselves say.
+  public var displayName: String?
+  /// What the others are told of them.
+  public var metadata: RawJSON?
+  /// How many people there may be where they come in, themselves included; never more than their token says.
+  public var cap: Int?
+  /// What is left of their grants; what their token does not give it does not give.
+  public var grants: Rights?
+
+  /// Nothing is changed.
+  public init() {}
+}
+
+/// What an application has left to a session when it began, whatever further tokens give.
+public struct Allowance: Hashable, Sendable {
+  /// How many people there may be where they come in; nil: as many as the token says.
+  public var cap: Int?
+  /// What is left of their grants; nil: what the token gives.
+  public var grants: Rights?
+
+  /// The smaller of the token's cap and this.
+  package func cap(of token: Int?) -> Int? { [cap, token].compactMap(\.self).min() }
+  /// What the token gives, as far as it is left.
+  package func rights(of token: Rights) -> Rights { grants.map { token.intersection($0) } ?? token }
+}
+
+extension Identity {
+  /// What is left of the rights that a token gives.
+  package func allowed(_ rights: Rights) -> Rights { allowance?.rights(of: rights) ?? rights }
+  /// The same of its cap.
+  package func allowed(_ cap: Int?) -> Int? { allowance?.cap(of: cap) ?? cap }
+
+  fileprivate func changed(by changes: QuestionChanges) -> Identity {
+    var identity = self
+    if let name = changes.displayName { (identity.displayName, identity.hasGivenName) = (name, true) }
+    guard changes.cap != nil || changes.grants != nil else { return identity }
+    identity.allowance = Allowance(cap: changes.cap, grants: changes.grants)
+    identity.cap = identity.allowed(cap)
+    return identity
+  }
+}
+
+extension Action {
+  /// The same as the application wants it.
+  package func changed(by changes: QuestionChanges) -> Action {
+    var action = self
+    switch wish {
+    case .hello(let params, let identity): action.wish = .hello(params, identity.changed(by: changes))
+    case .request(.room(.join), _): action.given = changes
+    case .request(.call(.start(var params)), let network):
+      params.metadata = changes.metadata ?? params.metadata
+      action.wish = .request(.call(.start(params)), from: network)
+    case .request(.call(.accept(var params)), let network):
+      params.metadata = changes.metadata ?? params.metadata
+      action.wish = .request(.call(.accept(params)), from: network)
+    case .request(.call(.join(var params)), let network):
+      params.metadata = changes.metadata ?? params.metadata
+      action.wish = .request(.call(.join(params)), from: network)
+    case .request, .token, .stream, .operate: break
+    }
+    return action
+  }
+}
