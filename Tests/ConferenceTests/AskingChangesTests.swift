@@ -70,7 +70,8 @@ import Testing
     }
     let left: Rights = isChanged ? [.join, .chat] : .all
     #expect(rights() == left)
-    #expect(here.scene.code(one, Asked.call) == (isChanged ? .forbidden : nil))
+    let call = Request.call(.start(CallStartParams(to: ["A"], kind: .oneToOne, media: .audio)))
+    #expect(here.scene.code(one, call) == (isChanged ? .forbidden : nil))
     let told = one.events.compactMap { if case .sessionGrants(let grants) = $0 { Rights(grants.grants) } else { nil } }
     #expect(told == (isChanged ? [left] : []), "the client knows its token, and not this")
     #expect(here.scene.code(one, .session(.token(TokenParams(token: "B")))) == nil)
