@@ -90,10 +90,40 @@ import TinyHTTP
     let found = try #require(answer)
     guard isTaken else {
       let words = "the answer is longer than \(most) bytes"
-      return #expect(found.outcome == .failed(words, mayHaveArrived: true))
+      return #expect(found.outcome == .failed(words, mayHaveArrived: true) && found.isTooLong)
     }
-    #expect(found.outcome == .answered(status: 200, retryAfter: nil))
+    #expect(found.outcome == .answered(status: 200, retryAfter: nil) && !found.isTooLong)
     #expect(found.body.count == (most == 0 ? 0 : sent))
+  }
+
+  /// Less than a millisecond is no request without an end.
+  @Test func theShortestTimeHasAnEnd() throws {
+    let server = try TinyServer { _ in nil }
+    defer { server.stop() }
+    let outcome = try send(post("http://127.0.0.1:\(server.port)/", timeout: .microseconds(500)))
+    #expect(outcome != .failed("nothing came", mayHaveArrived: true), "it ended by itself")
+  }
+
+  /// What somebody waits for offers no HTTP/2, whose dead connections would be taken again.
+  @Test(arguments: [true, false]) func whatIsUrgentTakesConnectionsOfItsOwn(isUrgent: Bool) throws {
+    let (listener, port) = try Loopback.listen(port: 0)
+    defer { close(listener) }
+    guard var sender = HTTPSender() else { throw POSIXError(.ENOMEM) }
+    var wanted = post("https://127.0.0.1:\(port)/", timeout: .seconds(5))
+    wanted.isUrgent = isUrgent
+    sender.send("a", wanted)
+    let pipe = Pipe()
+    for _ in 0..<20 {
+      _ = sender.takeFinished()
+      sender.wait(descriptor: pipe.fileHandleForReading.fileDescriptor, milliseconds: 10)
+    }
+    let connection = accept(listener, nil, nil)
+    defer { close(connection) }
+    var hello = [UInt8](repeating: 0, count: 4096)
+    let count = read(connection, &hello, hello.count)
+    let words = String(decoding: hello.prefix(max(count, 0)), as: UTF8.self)
+    #expect(words.contains("http/1.1"), "what it offers (RFC 7301) stands in the first message of TLS")
+    #expect(words.contains("\u{2}h2") == !isUrgent)
   }
 
   @Test func redirectsAreNotFollowed() throws {

@@ -91,6 +91,12 @@ int ccurl_keep(CURL *easy, struct ccurl_body *body) {
   return code ? -1 : 0;
 }
 
+int ccurl_hurry(CURL *easy) {
+  // Not known before 7.87, where a name server that is silent may hold the thread up.
+  curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+  return curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) ? -1 : 0;
+}
+
 void ccurl_free(CURL *easy) { curl.easy_cleanup(easy); }
 
 struct curl_slist *ccurl_headers_append(struct curl_slist *headers, const char *line) {

@@ -19,6 +19,8 @@ public struct HTTPPost: Sendable {
 
   /// Bytes of the answer's body that are read: a longer one is a failure. 0: whatever comes is thrown away.
   public var mostAnswerBytes: Int
+  /// Whether somebody waits for the answer: then it takes HTTP/1.1, so that a dead connection is not used again, and never waits for a name server.
+  public var isUrgent = false
 
   /// A request.
   public init(
@@ -37,10 +39,12 @@ public struct HTTPAnswer: Hashable, Sendable {
   public var outcome: HTTPOutcome
   /// The body, where that was to be read.
   public var body: [UInt8]
+  /// Whether it failed because the body was too long.
+  public var isTooLong: Bool
 
   /// An answer.
-  public init(id: String, outcome: HTTPOutcome, body: [UInt8]) {
-    (self.id, self.outcome, self.body) = (id, outcome, body)
+  public init(id: String, outcome: HTTPOutcome, body: [UInt8], isTooLong: Bool = false) {
+    (self.id, self.outcome, self.body, self.isTooLong) = (id, outcome, body, isTooLong)
   }
 }
 
@@ -105,12 +109,15 @@ public struct HTTPSender: ~Copyable {
   public mutating func send(_ id: String, _ post: HTTPPost) {
     var headers: UnsafeMutablePointer<curl_slist>?
     for (name, value) in post.headers { headers = ccurl_headers_append(headers, "\(name): \(value)") }
-    let milliseconds = Int(clamping: post.timeout.milliseconds)
+    // 0 would be no bound at all.
+    let milliseconds = max(1, Int(clamping: post.timeout.milliseconds))
     let easy = post.body.withUnsafeBytes {
       ccurl_post(post.url, headers, $0.baseAddress, $0.count, milliseconds, milliseconds)
     }
     let answer = post.mostAnswerBytes > 0 ? AnswerBuffer(post.mostAnswerBytes) : nil
-    guard let easy, answer.map({ ccurl_keep(easy, $0.body) == 0 }) ?? true, ccurl_multi_add(multi, easy) == 0 else {
+    guard let easy, answer.map({ ccurl_keep(easy, $0.body) == 0 }) ?? true, !post.isUrgent || ccurl_hurry(easy) == 0,
+      ccurl_multi_add(multi, easy) == 0
+    else {
       ccurl_free(easy)
       ccurl_headers_free(headers)
       let outcome = HTTPOutcome.failed("the request could not be made", mayHaveArrived: false)
@@ -137,8 +144,10 @@ public struct HTTPSender: ~Copyable {
     var result = CURLE_OK
     while let easy = ccurl_next_done(multi, &result) {
       guard let request = running.removeValue(forKey: easy) else { continue }
-      let outcome = request.answer?.problem.map { .failed($0, mayHaveArrived: true) } ?? Self.outcome(easy, result)
-      finished.append(HTTPAnswer(id: request.id, outcome: outcome, body: request.answer?.all ?? []))
+      let problem = request.answer?.problem
+      let outcome = problem.map { .failed($0, mayHaveArrived: true) } ?? Self.outcome(easy, result)
+      finished.append(
+        HTTPAnswer(id: request.id, outcome: outcome, body: request.answer?.all ?? [], isTooLong: problem != nil))
       ccurl_multi_remove(multi, easy)
       ccurl_free(easy)
       ccurl_headers_free(request.headers)

@@ -27,6 +27,10 @@ struct ccurl_body {
 // Keeps the body of the answer instead of throwing it away. `body` and its bytes must live as long as the handle. Returns 0, or -1.
 int ccurl_keep(CURL *easy, struct ccurl_body *body);
 
+// For a request whose answer somebody waits for. It takes HTTP/1.1, where a request that times out closes its connection: in HTTP/2 the next
+// one would take the same connection, dead or not. And it does not wait for a look-up of a name that it has given up. Returns 0, or -1.
+int ccurl_hurry(CURL *easy);
+
 struct curl_slist *ccurl_headers_append(struct curl_slist *headers, const char *line);
 void ccurl_headers_free(struct curl_slist *headers);
 
