@@ -30,6 +30,7 @@ import Webhooks
       try read(#"{"allow":false,"reason":"Bitte zahlen: 5 €","code":"unpaid"}"#)
         == .no(reason: "Bitte zahlen: 5 €", code: "unpaid"))
     #expect(try read(#"{"allow":false,"code":"x"}"#, status: 403) == .no(code: "x"))
+    #expect(try read(#" {"reason":"a \" : {","code":"\\","allow":false} "#) == .no(reason: "a \" : {", code: "\\"))
     let longest = String(repeating: "x", count: HookAnswer.reasonBytes)
     #expect(try read(#"{"allow":false,"reason":"\#(longest)"}"#) == .no(reason: longest))
   }
@@ -37,7 +38,8 @@ import Webhooks
   @Test(arguments: [
     "", "yes", "true", "[]", "{}", #""allow""#, "null", #"{"allow": 1}"#, #"{"allow": "true"}"#, #"{"allow": null}"#,
     #"{"allow": true"#, #"{"allow": true} x"#, #"{"Allow": true}"#, #"{"allow": true, "grant": ["chat"]}"#,
-    #"{"allow": false, "reason": 5}"#, #"{"allow": false, "reason": ""}"#, #"{"allow": false, "reason": "a\nb"}"#,
+    #"{"allow": true, "allow": false}"#, #"{"allow": true, "\u0061llow": false}"#, #"{"allow": false, "reason": 5}"#,
+    #"{"allow": false, "reason": ""}"#, #"{"allow": false, "reason": "a\nb"}"#,
     #"{"allow": false, "reason": "\u202etxt"}"#, #"{"allow": false, "reason": "\u0000"}"#,
     #"{"allow": false, "code": ["a"]}"#, #"{"allow": false, "code": " "}"#,
     #"{"allow": false, "reason": ""# + String(repeating: "x", count: 257) + #""}"#,

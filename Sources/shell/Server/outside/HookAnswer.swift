@@ -34,7 +34,8 @@ enum HookAnswer {
         throw HookProblem(words: "HTTP 403 that allows it")
       }
       return .no(reason: reason, code: code)
-    case .answered, .failed: throw HookProblem(words: answer.outcome.words, mayPass: answer.outcome.mayPass)
+    case .answered, .failed:
+      throw HookProblem(words: answer.outcome.words, mayPass: answer.outcome.mayPass && !answer.isTooLong)
     }
   }
 
@@ -42,6 +43,8 @@ enum HookAnswer {
     guard let json = try? JSONValue.reading(body), case .object(let object) = json else {
       throw HookProblem(words: "the answer is no JSON object")
     }
+    // One of the two would count, and the other may be the one that takes something away.
+    guard fieldCount(of: body) == object.count else { throw HookProblem(words: "the answer has a field twice") }
     let fields = object.filter { $0.value != .null }
     guard case .bool(let isAllowed)? = fields["allow"] else { throw .field("allow", "true or false") }
     // What is not known may be meant to take something away: it must not pass for a plain yes.
@@ -54,6 +57,26 @@ enum HookAnswer {
     guard isAllowed else { return .no(reason: reason, code: code) }
     let changes = try changes(fields)
     return changes == QuestionChanges() ? .yes : .changed(changes)
+  }
+
+  /// How many fields an object has that is known to be good JSON: its colons, without those in texts and in what it contains.
+  private static func fieldCount(of body: [UInt8]) -> Int {
+    var (count, depth, isInText, isEscaped) = (0, 0, false, false)
+    for byte in body {
+      if isInText {
+        if !isEscaped, byte == UInt8(ascii: "\"") { isInText = false }
+        isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isInText = true
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: ":") where depth == 1: count += 1
+      default: break
+      }
+    }
+    return count
   }
 
   private static func changes(_ fields: [String: JSONValue]) throws(HookProblem) -> QuestionChanges {
