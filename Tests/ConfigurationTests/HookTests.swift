@@ -50,6 +50,16 @@ import Testing
     #expect(error.issues.map(\.key) == [key])
   }
 
+  /// Who is asked about longer than they may take for their hello is put out before the answer comes.
+  @Test func aTimeoutThatOutlastsTheHelloIsSaid() throws {
+    let hooks = "{url: \"https://a.example/\", secret: a secret of sixteen"
+    func advice(_ more: String) throws -> [String] {
+      try parse("realms:\n  clinic:\n    hooks: \(hooks)\(more)}").advice.map(\.key).filter { $0.hasSuffix("timeout") }
+    }
+    #expect(try advice(", timeout: 9s") == ["realms.clinic.hooks.timeout"])
+    #expect(try advice(", timeout: 8s") == [] && advice(", timeout: 9s, ask: [join]") == [], "the control")
+  }
+
   @Test func writtenTwiceIsAMistake() throws {
     let hooks = "{url: \"https://a.example/\", secret: a secret of sixteen}"
     #expect(throws: InvalidConfiguration.self) {

@@ -15,8 +15,24 @@ extension ServerConfiguration {
 
   /// Everything worth a word: in the order of the file, and then about files with secrets. `file`: where it was read from.
   public func advice(readFrom file: String?) -> [ConfigurationAdvice] {
-    accessAdvice + limits.advice + sessions.advice(calls) + calls.advice + operators + applications
+    accessAdvice + limits.advice + sessions.advice(calls) + helloAdvice + calls.advice + operators + applications
       + secretAdvice(besides: file)
+  }
+}
+
+extension ServerConfiguration {
+  /// Who is asked about may be put out before the answer comes. A realm's own hooks stand under its name.
+  fileprivate var helloAdvice: [ConfigurationAdvice] {
+    realmNames.compactMap { realm in
+      let hooks = settings(of: realm).hooks
+      guard hooks.application != nil, hooks.kinds.contains(.hello), hooks.timeout + .seconds(1) >= sessions.helloTimeout
+      else { return nil }
+      let words = "\(durationText(hooks.timeout)) is not well below sessions.hello_timeout"
+      return ConfigurationAdvice(
+        key: realm == .default ? "hooks.timeout" : "realms.\(realm.name).hooks.timeout",
+        message: "\(words) (\(durationText(sessions.helloTimeout))): clients are put out while the application is asked"
+      )
+    }
   }
 }
 
