@@ -350,7 +350,7 @@ let package = Package(
         "Server", "Configuration", "Members", "MediaControl", "MediaPeer", "Negotiation", "RoostProtocol",
         "Media",
         "Basics", "Calls", "Logging", "Names", "DoorKit", "NativeDoor", "SDP", "Storage", "TestSupport", "Threads",
-        "WebSockets",
+        "TinyHTTP", "WebSockets", "Webhooks",
       ]),
     tests(
       "MediaControlTests",

@@ -225,7 +225,7 @@ final class CoreScene {
       case .store(.write(let ticket, _)): waiting.append(ticket)
       case .store(.read(let ticket, _)): commands.append(.fetched(ticket, nil))
       case .outside(.ask(let ticket, _)): commands.append(.answered(ticket, .yes))
-      case .outside(.push), .outside(.webhook), .operation: break
+      case .outside(.push), .outside(.webhook), .outside(.takeBack), .operation: break
       case .goOn(let session): commands.append(.goOn(session))
       }
     }

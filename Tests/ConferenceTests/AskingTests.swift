@@ -90,6 +90,16 @@ import Testing
     #expect(here.isDone(id) && isDone(kind, here) && here.scene.questions.count == 2)
   }
 
+  /// Where Roost has not asked, the application is not to blame.
+  @Test(arguments: three, [true, false])
+  func whoIsNotAskedIsRefused(_ kind: Question.Kind, allowsUnanswered: Bool) throws {
+    let (here, request) = try asked(kind, allowsUnanswered: allowsUnanswered)
+    let id = here.send(request)
+    here.answer(.unasked)
+    #expect(here.error(id)?.code == .overloaded && here.error(id)?.data.retryable == true)
+    #expect(!isDone(kind, here) && here.isQuiet)
+  }
+
   @Test(arguments: three)
   func silenceAllowsItWhereTheRuleSaysSo(_ kind: Question.Kind) throws {
     let (here, request) = try asked(kind, allowsUnanswered: true)
@@ -260,6 +270,7 @@ import Testing
       here.scene.advance(.milliseconds(2_000))
     }
     #expect(here.isQuiet && here.scene.core.nextDeadline == nil)
+    #expect(Set(here.scene.takenBack) == Set(here.scene.questions.map(\.ticket)), "nobody waits for them")
     for index in 0...1 { here.answer(.yes, index) }
     #expect(ids.allSatisfy { here.reply($0) == nil } && here.scene.core.rooms.table.seats.isEmpty)
   }
@@ -328,7 +339,9 @@ import Testing
     #expect(params.token == nil && params.resumeToken == nil && params.user == "A", "nothing that is secret")
     scene.apply(.answered(scene.questions[0].ticket, .yes))
     scene.apply(.answered(scene.questions[1].ticket, .no(code: "unpaid")))
+    #expect(scene.takenBack.isEmpty)
     scene.cut(clients[2])
+    #expect(scene.takenBack == [scene.questions[2].ticket], "nobody waits for it")
     scene.apply(.answered(scene.questions[2].ticket, .yes))
     #expect(scene.core.sessions.table.all.count == 1 && scene.core.asking.isEmpty)
     #expect(clients[1].replies[.number(1)]?.last?.error?.data.reason == "unpaid")

@@ -83,6 +83,8 @@ final class Scene {
   var hooks: [WebhookEvent] = []
   /// What the application was asked; whoever runs the scene answers.
   var questions: [(ticket: Ticket, question: Question)] = []
+  /// Those for whose answer nobody waits any more.
+  var takenBack: [Ticket] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
   /// Whether the room that somebody is moved to is on another worker.
   var isOtherWorker = false
@@ -179,6 +181,7 @@ final class Scene {
       case .outside(.push(let notice)): pushes.append(notice)
       case .outside(.webhook(let event)): hooks.append(event)
       case .outside(.ask(let ticket, let question)): questions.append((ticket, question))
+      case .outside(.takeBack(let ticket)): takenBack.append(ticket)
       case .operation(.log(let entry)): log.append(entry)
       case .operation(.count(let counter)): counters[counter, default: 0] += 1
       case .operation(.setRevoked(let id, let isRevoked)):

@@ -1,4 +1,5 @@
-// Questions to a web server that has to answer soon: so many at once, a bounded number behind them, and a deadline for each.
+// Questions to a web server that has to answer soon: so many at once, a bounded number behind them, and a deadline for each. Nobody has more
+// than a share of either.
 
 import Basics
 
@@ -8,6 +9,10 @@ public struct QuestionLimits: Hashable, Sendable {
   public var atOnce = 16
   /// Questions that wait for one of those to end.
   public var waiting = 1_000
+  /// Of one asker.
+  public var waitingOfOne = 64
+  /// Bytes of all questions without an answer.
+  public var bytes = 8 << 20
   /// How often one question is sent.
   public var attempts = 2
   /// How long a question is waited for, all its attempts together.
@@ -15,17 +20,24 @@ public struct QuestionLimits: Hashable, Sendable {
 
   /// The defaults.
   public init() {}
+
+  /// Into so many parts those at once are divided, of which an asker has one.
+  public static let parts = 4
+  /// Requests of one asker at once.
+  public var atOnceOfOne: Int { max(1, atOnce / Self.parts) }
 }
 
 /// Questions that wait, and those that are on their way. Pure.
 public struct QuestionQueue: Sendable {
   /// From a failure to the next attempt.
   private static let pause = TimeDelta.milliseconds(50)
+  /// What an attempt has of time at least; with less it is not made.
+  private static let shortest = TimeDelta.milliseconds(20)
 
   /// What becomes of a question that is asked.
   public enum Place: Hashable, Sendable {
     case taken
-    /// Too many wait.
+    /// Too many wait, or too many of this asker, or its time is over.
     case full
     /// The server is taken for one that is down.
     case down
@@ -55,18 +67,35 @@ public struct QuestionQueue: Sendable {
 
   private struct Entry: Sendable {
     let body: [UInt8]
-    let isProbe: Bool
+    let asker: QuestionAsker
+    let probe: Int?
     let deadline: Instant
     var attempts = 0
     var isOnItsWay = false
+    var last = QuestionFailure.unanswered
+  }
+
+  /// One that is to be sent, and not before.
+  private struct Waiting: Sendable {
+    let id: String
+    let asker: QuestionAsker
+    let notBefore: Instant
+    let deadline: Instant
+  }
+
+  private struct Share: Sendable {
+    var onTheirWay = 0
+    var waiting = 0
   }
 
   private let limits: QuestionLimits
   private var breaker = CircuitBreaker()
   private var entries: [String: Entry] = [:]
-  /// Those that are to be sent, in order, and not before.
-  private var line: [(id: String, notBefore: Instant)] = []
+  /// In order.
+  private var line: [Waiting] = []
+  private var shares: [QuestionAsker: Share] = [:]
   private var onTheirWay = 0
+  private var bytes = 0
   private var deadlines = Deadlines<String>()
 
   /// Nothing is asked.
@@ -77,32 +106,46 @@ public struct QuestionQueue: Sendable {
   /// Whether the server is taken for one that is down.
   public var isDown: Bool { breaker.isOpen }
 
-  /// Takes a question, unless it is to be answered at once in the server's place.
-  public mutating func ask(_ id: String, _ body: [UInt8], at now: Instant) -> Place {
-    guard line.count < limits.waiting else { return .full }
-    let verdict = breaker.verdict(at: now)
-    if verdict == .no { return .down }
-    let deadline = now + limits.timeout
-    entries[id] = Entry(body: body, isProbe: verdict == .probe, deadline: deadline)
-    line.append((id, now))
+  /// Takes a question that somebody has had since `since`, unless it is to be answered at once in the server's place.
+  public mutating func ask(
+    _ id: String, _ body: [UInt8], of asker: QuestionAsker, since: Instant, at now: Instant
+  ) -> Place {
+    let deadline = since + limits.timeout
+    guard line.count < limits.waiting, shares[asker]?.waiting ?? 0 < limits.waitingOfOne,
+      bytes + body.count <= limits.bytes, deadline - now >= Self.shortest
+    else { return .full }
+    let probe: Int?
+    switch breaker.verdict(for: asker, at: now) {
+    case .no: return .down
+    case .yes: probe = nil
+    case .probe(let number): probe = number
+    }
+    bytes += body.count
+    entries[id] = Entry(body: body, asker: asker, probe: probe, deadline: deadline)
+    enqueue(Waiting(id: id, asker: asker, notBefore: now, deadline: deadline))
     deadlines.set(id, at: deadline)
     return .taken
   }
 
-  /// The next that may be sent.
+  /// The next that may be sent: the oldest of one who has less than a share on its way. But for its last attempt it has half of its time, so
+  /// that there is time for another.
   public mutating func next(at now: Instant) -> Attempt? {
-    guard onTheirWay < limits.atOnce, let index = line.firstIndex(where: { $0.notBefore <= now }) else { return nil }
-    let id = line.remove(at: index).id
+    guard let index = line.firstIndex(where: { $0.notBefore <= now && isOpen(to: $0, at: now) }) else { return nil }
+    let id = line[index].id
+    leaveLine(index)
     guard var entry = entries[id] else { return nil }
     (entry.attempts, entry.isOnItsWay) = (entry.attempts + 1, true)
     entries[id] = entry
     onTheirWay += 1
-    return Attempt(id: id, body: entry.body, number: entry.attempts, timeout: entry.deadline - now)
+    shares[entry.asker, default: Share()].onTheirWay += 1
+    let left = entry.deadline - now
+    let timeout = entry.attempts < limits.attempts ? max(left / 2, Self.shortest) : left
+    return Attempt(id: id, body: entry.body, number: entry.attempts, timeout: timeout)
   }
 
   /// When something is to be looked at again.
-  public var nextDeadline: Instant? {
-    let next = onTheirWay < limits.atOnce ? line.lazy.map(\.notBefore).min() : nil
+  public func nextDeadline(at now: Instant) -> Instant? {
+    let next = line.lazy.filter { isOpen(to: $0, at: now) }.map(\.notBefore).min()
     return [next, deadlines.next].compactMap(\.self).min()
   }
 
@@ -113,16 +156,20 @@ public struct QuestionQueue: Sendable {
   }
 
   /// An attempt has failed, which may be made again.
-  public mutating func failed(_ id: String, mayPass: Bool, at now: Instant) -> Failure {
+  public mutating func failed(
+    _ id: String, _ failure: QuestionFailure, mayPass: Bool, at now: Instant
+  ) -> Failure {
     guard var entry = entries[id], entry.isOnItsWay else { return .unknown }
+    entry.last = failure
+    entries[id] = entry
     let again = now + Self.pause
-    guard mayPass, entry.attempts < limits.attempts, again < entry.deadline, !isDown || entry.isProbe else {
-      return giveUp(id, at: now)
-    }
+    guard mayPass, entry.attempts < limits.attempts, again + Self.shortest <= entry.deadline,
+      !isDown || entry.probe != nil
+    else { return giveUp(id, at: now) }
+    comeBack(entry)
     entry.isOnItsWay = false
     entries[id] = entry
-    onTheirWay -= 1
-    line.append((id, again))
+    enqueue(Waiting(id: id, asker: entry.asker, notBefore: again, deadline: entry.deadline))
     return .again
   }
 
@@ -132,6 +179,13 @@ public struct QuestionQueue: Sendable {
     return (id, giveUp(id, at: now))
   }
 
+  /// Nobody waits for it any more. Whether it is gone; one that is on its way is not taken back.
+  public mutating func takeBack(_ id: String, at now: Instant) -> Bool {
+    guard let entry = entries[id], !entry.isOnItsWay, remove(id) != nil else { return false }
+    breaker.giveBack(entry.probe, at: now)
+    return true
+  }
+
   /// Where the server is down, those that wait are not asked any more.
   public mutating func takeWaiting() -> [String] {
     let waiting = line.map(\.id)
@@ -139,15 +193,57 @@ public struct QuestionQueue: Sendable {
     return waiting
   }
 
+  // MARK: - Shares
+
+  /// Whether one in the line may be sent as soon as its pause is over.
+  private func isOpen(to waiting: Waiting, at now: Instant) -> Bool {
+    onTheirWay < limits.atOnce && shares[waiting.asker]?.onTheirWay ?? 0 < limits.atOnceOfOne
+      && waiting.deadline - now >= Self.shortest
+  }
+
+  private mutating func enqueue(_ waiting: Waiting) {
+    line.append(waiting)
+    shares[waiting.asker, default: Share()].waiting += 1
+  }
+
+  private mutating func leaveLine(_ index: Int) {
+    let asker = line.remove(at: index).asker
+    shares[asker]?.waiting -= 1
+    forget(asker)
+  }
+
+  private mutating func comeBack(_ entry: Entry) {
+    onTheirWay -= 1
+    shares[entry.asker]?.onTheirWay -= 1
+    forget(entry.asker)
+  }
+
+  private mutating func forget(_ asker: QuestionAsker) {
+    if let share = shares[asker], share.onTheirWay + share.waiting == 0 { shares[asker] = nil }
+  }
+
+  // MARK: - Ends
+
+  /// One that was never sent says nothing of the server.
   private mutating func giveUp(_ id: String, at now: Instant) -> Failure {
     guard let entry = remove(id) else { return .unknown }
-    return .over(attempts: entry.attempts, down: breaker.failed(wasProbe: entry.isProbe, at: now))
+    guard entry.attempts > 0 else {
+      breaker.giveBack(entry.probe, at: now)
+      return .over(attempts: 0, down: nil)
+    }
+    let down = breaker.failed(entry.last, of: entry.asker, probe: entry.probe, at: now)
+    return .over(attempts: entry.attempts, down: down)
   }
 
   private mutating func remove(_ id: String) -> Entry? {
     guard let entry = entries.removeValue(forKey: id) else { return nil }
     deadlines.cancel(id)
-    if entry.isOnItsWay { onTheirWay -= 1 } else { line.removeAll { $0.id == id } }
+    bytes -= entry.body.count
+    if entry.isOnItsWay {
+      comeBack(entry)
+    } else if let index = line.firstIndex(where: { $0.id == id }) {
+      leaveLine(index)
+    }
     return entry
   }
 }

@@ -131,6 +131,8 @@ public indirect enum OutsideEffect: Equatable, Sendable {
   case webhook(WebhookEvent)
   /// To the application; then apply `.answered`. Only what `rules.questions` says.
   case ask(Ticket, Question)
+  /// Nobody waits for the answer any more: a question that is not on its way yet is not asked.
+  case takeBack(Ticket)
 }
 
 /// What is noted for those who operate the server.

@@ -51,6 +51,9 @@ public struct Question: Hashable, Sendable {
   public var displayName: String
   /// Whether it is proved that they are this user.
   public var isVerified: Bool
+  /// From which network they came; nil where that is not known. It is not told to the application: where nothing is proved it says whose share
+  /// of the questions this one takes.
+  public var network: PeerNetwork?
   /// By which door they came.
   public var entrance: Entrance
   /// On which device; nil where that is not known yet.
@@ -85,6 +88,8 @@ public enum QuestionAnswer: Hashable, Sendable {
   case no(reason: String? = nil, code: String? = nil)
   /// Nothing came, or nothing that could be understood.
   case nothing
+  /// The application was not asked, as too many questions wait. That says nothing of the application, and is refused whatever its rules are.
+  case unasked
 }
 
 extension QuestionAnswer {
@@ -93,13 +98,13 @@ extension QuestionAnswer {
     switch self {
     case .yes, .changed: nil
     case .no(let reason, let code): ErrorObject(.refusedByApp, reason) { $0.reason = code }
-    case .nothing:
-      rules.allowsUnanswered
-        ? nil
-        : ErrorObject(.overloaded, "The application did not answer; try again later.") {
-          ($0.retryable, $0.reason) = (true, "application")
-        }
+    case .nothing: rules.allowsUnanswered ? nil : Self.overloaded("The application did not answer; try again later.")
+    case .unasked: Self.overloaded("Too many questions wait for the application; try again later.")
     }
+  }
+
+  private static func overloaded(_ words: String) -> ErrorObject {
+    ErrorObject(.overloaded, words) { ($0.retryable, $0.reason) = (true, "application") }
   }
 }
 
@@ -139,6 +144,7 @@ extension Question {
     let identity = asker.identity
     (user, displayName, isVerified) = (identity.user, identity.displayName, identity.isVerified)
     (device, entrance, self.room, self.call, self.wish) = (asker.device, identity.entrance, room, call, wish)
+    network = identity.network
     guard let room, CallRoom.isName(room) else { return }
     (self.room, self.call) = (nil, CallRoom.callId(room))
   }
@@ -148,6 +154,6 @@ extension Question {
     var params = params
     (params.token, params.resumeToken) = (nil, nil)
     (user, displayName, isVerified) = (identity.user, identity.displayName, identity.isVerified)
-    (device, entrance, wish) = (identity.device, identity.entrance, .hello(params))
+    (device, entrance, network, wish) = (identity.device, identity.entrance, identity.network, .hello(params))
   }
 }

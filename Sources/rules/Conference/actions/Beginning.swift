@@ -29,8 +29,8 @@ extension ConferenceCore {
     case .awaitSilence(let action, let seat): asking.hold(action, about: seat, &step)
     case .heard(let action, let silence): heard(action, silence, &step)
     case .back(let session): asking.release(.session(session))
-    case .over(let session): for ticket in asking.forget(session) { _ = storing.tickets.settle(ticket) }
-    case .closed(let connection): if let ticket = asking.forget(connection) { _ = storing.tickets.settle(ticket) }
+    case .over(let session): for ticket in asking.forget(session) { takeBack(ticket, &step) }
+    case .closed(let connection): if let ticket = asking.forget(connection) { takeBack(ticket, &step) }
     case .replyAgain(let origin, let seat, let key, let connection):
       let result = Repeating.reply(origin, seat, key.session, self, step.now)
       step.send(.sessions(.repeated(key, on: connection, result)))

@@ -232,7 +232,7 @@ extension ConferenceCore {
         case .free: break
         case .behind: return
         case .instead(let others, let ticket):
-          if let ticket { _ = storing.tickets.settle(ticket) }
+          if let ticket { takeBack(ticket, &step) }
           for other in others { step.refuse(other, Asking.tooMany) }
         }
       }
@@ -241,6 +241,11 @@ extension ConferenceCore {
     } catch {
       step.refuse(action, error)
     }
+  }
+
+  /// Nobody waits for an answer any more.
+  mutating func takeBack(_ ticket: Ticket, _ step: inout Step) {
+    if storing.tickets.settle(ticket) != nil { step.add(.takeBack(ticket)) }
   }
 
   /// Asks the application. As its matter it keeps others waiting meanwhile.

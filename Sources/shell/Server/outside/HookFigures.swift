@@ -16,6 +16,8 @@ struct HookFigures: Sendable {
   var failed: UInt64 = 0
   /// It was not asked: it was taken for one that is down.
   var skipped: UInt64 = 0
+  /// It was not asked, as nobody waited for its answer any more.
+  var takenBack: UInt64 = 0
   /// It was not asked: too many questions waited.
   var overflowed: UInt64 = 0
   /// Attempts without a good answer.
@@ -33,7 +35,7 @@ extension MetricsCollector {
     let ends = all.flatMap { realm, figures in
       [
         ("allowed", figures.allowed), ("refused", figures.refused), ("failed", figures.failed),
-        ("skipped", figures.skipped), ("overflow", figures.overflowed),
+        ("skipped", figures.skipped), ("overflow", figures.overflowed), ("pointless", figures.takenBack),
       ].map { Metric.Sample($0.1, ["realm": realm, "outcome": $0.0]) }
     }
     return [

@@ -2,7 +2,7 @@
 //
 //   conference ──▶ mailbox ──▶ queue ──▶ libcurl ──▶ yes, no, or nothing ──▶ conference
 //                                │
-//                                └── down, or too many ──▶ nothing, at once
+//                                └── down: nothing; too many: unasked; at once
 
 import Basics
 import Configuration
@@ -26,7 +26,9 @@ extension QuestionRules {
 /// The thread's handle.
 final class HookThread: Sendable {
   fileprivate enum Input: Sendable {
-    case ask(Ticket, Question)
+    /// `since`: when it was asked, as the thread may come to it late.
+    case ask(Ticket, Question, since: Instant)
+    case takeBack(Ticket)
     case stop
   }
 
@@ -67,7 +69,8 @@ final class HookThread: Sendable {
       mailbox.drain(into: &inputs)
       for input in inputs {
         switch input {
-        case .ask(let ticket, _): answer(ticket, .nothing)
+        case .ask(let ticket, _, _): answer(ticket, .nothing)
+        case .takeBack: break
         case .stop: return
         }
       }
@@ -75,7 +78,12 @@ final class HookThread: Sendable {
   }
 
   /// Takes a question; false when too many wait already.
-  func ask(_ ticket: Ticket, _ question: Question) -> Bool { mailbox.post(.ask(ticket, question)) }
+  func ask(_ ticket: Ticket, _ question: Question) -> Bool {
+    mailbox.post(.ask(ticket, question, since: MonotonicClock.now()))
+  }
+
+  /// Nobody waits for an answer any more. Where the mailbox is full, it is asked in vain.
+  func takeBack(_ ticket: Ticket) { mailbox.post(.takeBack(ticket)) }
 
   /// Ends the thread. What is on its way then is not answered.
   func stop() {
@@ -85,10 +93,32 @@ final class HookThread: Sendable {
   }
 }
 
+extension QuestionAsker {
+  /// By whom a question is counted.
+  fileprivate init(_ question: Question) {
+    if !question.isVerified, let network = question.network {
+      self = .network(network)
+    } else {
+      self = .user(question.user)
+    }
+  }
+}
+
+extension QuestionFailure {
+  fileprivate init(_ outcome: HTTPOutcome) {
+    switch outcome {
+    case .failed(_, mayHaveArrived: false): self = .unreachable
+    case .answered(400...499, _) where !outcome.mayPass: self = .disliked
+    case .answered, .failed: self = .unanswered
+    }
+  }
+}
+
 /// What lives on the thread.
 private struct HookLoop: ~Copyable {
   /// From one line about a failure to the next.
   private static let quiet = TimeDelta.seconds(10)
+  private static let tooMany = "too many questions wait"
 
   private struct Asked {
     let ticket: Ticket
@@ -106,6 +136,7 @@ private struct HookLoop: ~Copyable {
   private var sender: HTTPSender
   private var queue: QuestionQueue
   private var asked: [String: Asked] = [:]
+  private var ids: [Ticket: String] = [:]
   private var figures = HookFigures()
   private var now = Now.read()
   private var isStopping = false
@@ -141,7 +172,7 @@ private struct HookLoop: ~Copyable {
       while let (id, failure) = queue.popExpired(at: now.instant) { failed(id, failure) }
       send()
     }
-    for id in asked.keys { settle(id, .nothing) }
+    for id in Array(asked.keys) { settle(id, .nothing) }
     show()
   }
 
@@ -153,7 +184,7 @@ private struct HookLoop: ~Copyable {
 
   /// An hour where nothing waits: a wake-up costs nothing.
   private func timeout() -> Int {
-    let next = queue.nextDeadline ?? now.instant + .seconds(3600)
+    let next = queue.nextDeadline(at: now.instant) ?? now.instant + .seconds(3600)
     return Int(clamping: max((next - Now.read().instant).milliseconds + 1, 0))
   }
 
@@ -161,25 +192,35 @@ private struct HookLoop: ~Copyable {
 
   private mutating func handle(_ input: HookThread.Input) {
     switch input {
-    case .ask(let ticket, let question): ask(ticket, question)
+    case .ask(let ticket, let question, let since): ask(ticket, question, since: since)
+    case .takeBack(let ticket): takeBack(ticket)
     case .stop: isStopping = true
     }
   }
 
-  private mutating func ask(_ ticket: Ticket, _ question: Question) {
+  private mutating func ask(_ ticket: Ticket, _ question: Question, since: Instant) {
     let id = Self.makeID()
     let body = HookBody(id: id, question: question, realm: realm, time: now.wallMilliseconds)
     guard let bytes = try? JSONText.bytes(of: body) else { return answer(ticket, .nothing) }
-    switch queue.ask(id, bytes, at: now.instant) {
-    case .taken: asked[id] = Asked(ticket: ticket, kind: question.kind, at: now.instant)
+    switch queue.ask(id, bytes, of: QuestionAsker(question), since: since, at: now.instant) {
+    case .taken:
+      asked[id] = Asked(ticket: ticket, kind: question.kind, at: since)
+      ids[ticket] = id
     case .down:
       figures.skipped += 1
       answer(ticket, .nothing)
     case .full:
       figures.overflowed += 1
-      answer(ticket, .nothing)
-      note(question.kind, "too many questions wait", attempts: 0)
+      answer(ticket, .unasked)
+      note(question.kind, Self.tooMany, attempts: 0)
     }
+  }
+
+  /// One that is on its way has its answer thrown away by whoever gets it.
+  private mutating func takeBack(_ ticket: Ticket) {
+    guard let id = ids[ticket], queue.takeBack(id, at: now.instant) else { return }
+    figures.takenBack += 1
+    forget(id)
   }
 
   private static func makeID() -> String {
@@ -192,15 +233,15 @@ private struct HookLoop: ~Copyable {
   private mutating func send() {
     while let attempt = queue.next(at: now.instant) {
       let seconds = now.wallMilliseconds / 1000
-      sender.send(
-        attempt.id,
-        HTTPPost(
-          url: application.url,
-          headers: [
-            ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
-            ("roost-delivery", attempt.id), ("roost-attempt", "\(attempt.number)"),
-            ("roost-signature", signature(of: attempt.body, secret: secret, seconds: seconds)),
-          ], body: attempt.body, timeout: attempt.timeout, mostAnswerBytes: HookAnswer.mostBytes))
+      var post = HTTPPost(
+        url: application.url,
+        headers: [
+          ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
+          ("roost-delivery", attempt.id), ("roost-attempt", "\(attempt.number)"),
+          ("roost-signature", signature(of: attempt.body, secret: secret, seconds: seconds)),
+        ], body: attempt.body, timeout: attempt.timeout, mostAnswerBytes: HookAnswer.mostBytes)
+      post.isUrgent = true
+      sender.send(attempt.id, post)
     }
   }
 
@@ -214,15 +255,20 @@ private struct HookLoop: ~Copyable {
     } catch {
       figures.failedAttempts += 1
       problems[request.id] = error.words
-      failed(request.id, queue.failed(request.id, mayPass: error.mayPass, at: now.instant))
+      let wasDown = queue.isDown
+      failed(
+        request.id,
+        queue.failed(
+          request.id, QuestionFailure(request.outcome), mayPass: error.mayPass, at: now.instant))
+      if wasDown, !queue.isDown { log.info("hooks_back", fields([])) }
     }
   }
 
   private mutating func failed(_ id: String, _ failure: QuestionQueue.Failure) {
     guard case .over(let attempts, let down) = failure, let kind = asked[id]?.kind else { return }
-    let words = problems[id] ?? (attempts == 0 ? "too many questions wait" : "no answer in time")
-    figures.failed += 1
-    settle(id, .nothing)
+    let words = problems[id] ?? (attempts == 0 ? Self.tooMany : "no answer in time")
+    if attempts == 0 { figures.overflowed += 1 } else { figures.failed += 1 }
+    settle(id, attempts == 0 ? .unasked : .nothing)
     note(kind, words, attempts: attempts)
     guard let down else { return }
     log.warning(
@@ -258,14 +304,22 @@ private struct HookLoop: ~Copyable {
   }
 
   private mutating func settle(_ id: String, _ said: QuestionAnswer) {
-    problems[id] = nil
-    guard let asked = asked.removeValue(forKey: id) else { return }
+    guard let asked = forget(id) else { return }
     switch said {
     case .yes, .changed: figures.allowed += 1
     case .no: figures.refused += 1
-    case .nothing: break
+    case .nothing, .unasked: break
     }
-    if said != .nothing { figures.answerMilliseconds += max(0, (now.instant - asked.at).milliseconds) }
+    if said != .nothing, said != .unasked {
+      figures.answerMilliseconds += max(0, (now.instant - asked.at).milliseconds)
+    }
     answer(asked.ticket, said)
+  }
+
+  @discardableResult private mutating func forget(_ id: String) -> Asked? {
+    problems[id] = nil
+    guard let asked = asked.removeValue(forKey: id) else { return nil }
+    ids[asked.ticket] = nil
+    return asked
   }
 }

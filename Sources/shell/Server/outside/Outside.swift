@@ -115,7 +115,9 @@ struct Outside: Sendable {
     case .webhook(let event):
       tell(realm, \.events) { WebhookMessage(event, of: realm, giveUpAfter: $0, wallMilliseconds: $1) }
     case .ask(let ticket, let question):
-      if asked[realm]?.ask(ticket, question) != true { inbox.post(.command(.answered(ticket, .nothing))) }
+      guard let thread = asked[realm] else { return inbox.post(.command(.answered(ticket, .nothing))) }
+      if !thread.ask(ticket, question) { inbox.post(.command(.answered(ticket, .unasked))) }
+    case .takeBack(let ticket): asked[realm]?.takeBack(ticket)
     }
   }
 
