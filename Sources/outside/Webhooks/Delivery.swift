@@ -55,7 +55,7 @@ public enum HTTPOutcome: Hashable, Sendable {
   }
 
   /// Whether it failed in a way that is likely to pass.
-  public var mayPass: Bool { verdict == .again }
+  public var mayPass: Bool { verdict(.everyRefusal) == .again }
 
   /// Whether the server took it.
   public var isSuccess: Bool {
