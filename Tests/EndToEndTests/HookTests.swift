@@ -45,7 +45,7 @@ extension TinyRequest {
   fileprivate var isSigned: Bool {
     let text = headers["roost-signature"] ?? ""
     guard let seconds = Int64(text.dropFirst(2).prefix { $0 != "," }) else { return false }
-    return text == signature(of: body, secret: Array(secret.utf8), seconds: seconds)
+    return text == signature(of: body, secrets: [Array(secret.utf8)], seconds: seconds)
   }
 }
 

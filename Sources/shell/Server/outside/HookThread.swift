@@ -128,7 +128,7 @@ private struct HookLoop: ~Copyable {
 
   private let settings: ServerConfiguration.Hooks
   private let application: ServerConfiguration.Webhooks.Endpoint
-  private let secret: [UInt8]
+  private let secrets: [[UInt8]]
   private let realm: Realm
   private let log: Logger
   private let shared: Locked<HookFigures>
@@ -154,7 +154,7 @@ private struct HookLoop: ~Copyable {
     self.sender = sender
     (self.settings, self.application, self.realm) = (settings, application, realm)
     (self.log, shared, self.answer) = (log, figures, answer)
-    secret = Array(application.secret.utf8)
+    secrets = application.secrets.map { Array($0.utf8) }
     var limits = QuestionLimits()
     (limits.atOnce, limits.attempts, limits.timeout) = (settings.atOnce, settings.attempts, settings.timeout)
     queue = QuestionQueue(limits)
@@ -238,7 +238,7 @@ private struct HookLoop: ~Copyable {
         headers: [
           ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
           ("roost-delivery", attempt.id), ("roost-attempt", "\(attempt.number)"),
-          ("roost-signature", signature(of: attempt.body, secret: secret, seconds: seconds)),
+          ("roost-signature", signature(of: attempt.body, secrets: secrets, seconds: seconds)),
         ], body: attempt.body, timeout: attempt.timeout, mostAnswerBytes: HookAnswer.mostBytes)
       post.isUrgent = true
       sender.send(attempt.id, post)
