@@ -134,9 +134,7 @@ badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian'
 	  $(ARGUMENTS)
 
 hooks-cost: ## what others pay for an application that hangs, lies and fails: p99 of their requests, medians of five pairs (four minutes)
-	@scripts/dependencies build
-	swift build --build-tests
-	ROOST_HOOK_PAIRS=$(or $(PAIRS),5) ROOST_HOOK_SECONDS=$(or $(SECONDS_EACH),20) .build/debug/roostPackageTests.xctest --testing-library swift-testing --filter HookCostTests
+	ROOST_HOOK_PAIRS=$(or $(PAIRS),5) ROOST_HOOK_SECONDS=$(or $(SECONDS_EACH),20) scripts/swift-test HookCostTests
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more, and what waiting devices cost; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)

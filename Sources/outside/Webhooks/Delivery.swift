@@ -54,8 +54,13 @@ public enum HTTPOutcome: Hashable, Sendable {
     }
   }
 
-  /// Whether it failed in a way that is likely to pass.
-  public var mayPass: Bool { verdict(.everyRefusal) == .again }
+  /// Whether it failed in a way that is likely to pass in a moment, while somebody waits for an answer.
+  public var mayPass: Bool {
+    switch self {
+    case .answered(408, _), .answered(425, _), .answered(429, _), .answered(500...599, _), .failed: true
+    case .answered: false
+    }
+  }
 
   /// Whether the server took it.
   public var isSuccess: Bool {
@@ -80,16 +85,15 @@ public enum HTTPOutcome: Hashable, Sendable {
 
   enum Verdict { case delivered, again, never }
 
-  /// 2xx is success. A redirect and 404 are what a server says that is being moved or begun again, and may pass like 5xx.
+  /// What it says of a delivery, which has hours. 2xx is success. A redirect and 404 are what a server says that is being moved or begun again.
   func verdict(_ answers: DeliveryLimits.Answers) -> Verdict {
     switch (self, answers) {
     case (.answered(200...299, _), _): .delivered
     case (.answered(410, _), _): .never
-    case (.answered(300...399, _), _), (.answered(404, _), _), (.answered(408, _), _), (.answered(425, _), _),
-      (.answered(429, _), _), (.answered(500...599, _), _), (.failed, _):
-      .again
-    case (.answered, .everyRefusal): .never
-    case (.answered, .goneAlone): .again
+    case (.answered(300...399, _), _), (.answered(404, _), _): .again
+    case _ where mayPass: .again
+    case (_, .everyRefusal): .never
+    case (_, .goneAlone): .again
     }
   }
 }
