@@ -392,6 +392,30 @@ private final class PacedTransport: MessageTransport {
     #expect(hellos.with { $0.map(\.resumeToken) } == [nil, "secret", "secret", "secret"])
   }
 
+  /// An application that says no with that word means something else.
+  @Test func aWordOfAnApplicationIsNotTheServers() async throws {
+    let hellos = Cell(0)
+    let server = try FakeServer { call in
+      switch call.request {
+      case .session(.resume): call.refuse(ErrorObject(.resumeExpired))
+      case .session(.hello):
+        let times = hellos.with { (times: inout Int) -> Int in
+          times += 1
+          return times
+        }
+        guard times > 1 else { return false }
+        call.refuse(ErrorObject(.refusedByApp, "no") { $0.reason = "device_in_use" })
+      default: return false
+      }
+      return true
+    }
+    let session = try await connect(server)
+    await session.dropConnection()
+    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.session(.ping)) }
+    guard case .closed(.expired(let object))? = error else { throw try #require(error) }
+    #expect(object.code == .refusedByApp && hellos.with { $0 } == 2)
+  }
+
   /// A transport whose reader is behind has no place left for the word that it is gone.
   @Test func aTransportThatEndsWithoutAWordIsALostConnection() async throws {
     let server = try FakeServer { call in

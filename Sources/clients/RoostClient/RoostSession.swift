@@ -387,7 +387,8 @@ public actor RoostSession {
       transport.close(code: 1000, reason: "hello was refused")
       if case .failure(let error) = opening.first {
         // The device's other session is one of ours, of which nothing is known but that it ends by itself.
-        if error.data.retryable || error.data.reason == "device_in_use" { throw .refused(error) }
+        let isInUse = error.code == .forbidden && error.data.reason == "device_in_use"
+        if error.data.retryable || isInUse { throw .refused(error) }
         return end(.expired(error))
       }
       throw .unexpectedReply(.sessionHello)

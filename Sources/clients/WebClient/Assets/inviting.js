@@ -32,7 +32,7 @@ function inviteError(text) {
 
 function whyNot(user, error) {
   if (error.code === 3008) return `Nobody here is called ${user}.`;
-  if (error.data.reason === "unreachable") return reasonSentence("unreachable", { who: user, outgoing: true });
+  if (error.code === 3003 && error.data.reason === "unreachable") return reasonSentence("unreachable", { who: user, outgoing: true });
   return `${user} could not be called: ${error.message}`;
 }
 

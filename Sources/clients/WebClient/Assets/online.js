@@ -58,7 +58,7 @@ async function connect(name) {
     return await callable({ user: userOf(name), displayName: name, deviceId, resumeToken }).connect();
   } catch (error) {
     // Loaded again before the last hello was answered: the session that it began is in our way, and nobody knows its token.
-    if (!here.returning || error.data?.reason !== "device_in_use") throw error;
+    if (!here.returning || error.code !== 1005 || error.data?.reason !== "device_in_use") throw error;
     return callable({ user: userOf(name), displayName: name }).connect();
   }
 }

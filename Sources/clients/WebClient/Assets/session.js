@@ -296,8 +296,8 @@ export class Session extends EventTarget {
     let pause = firstDelayMs;
     let inUseSince = null;
     // Began by a hello of ours whose answer was lost: in use until the server notices that nobody is there.
-    const isOurs = ({ data }) =>
-      data?.reason === "device_in_use" && performance.now() - (inUseSince ??= performance.now()) < Session.inUseMs;
+    const isOurs = ({ code, data }) =>
+      code === 1005 && data?.reason === "device_in_use" && performance.now() - (inUseSince ??= performance.now()) < Session.inUseMs;
     for (let attempt = 0; this.state === "reconnecting"; attempt++) {
       // No timer for no pause: in a hidden page it takes up to a minute.
       if (pause > 0 && !this.#hurries) await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
