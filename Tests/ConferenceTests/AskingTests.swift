@@ -100,6 +100,16 @@ import Testing
     #expect(!isDone(kind, here) && here.isQuiet)
   }
 
+  /// While it is left alone, clients hear when to come again.
+  @Test(arguments: three, [true, false])
+  func whoIsLeftAloneSaysForHowLong(_ kind: Question.Kind, allowsUnanswered: Bool) throws {
+    let (here, request) = try asked(kind, allowsUnanswered: allowsUnanswered)
+    let id = here.send(request)
+    here.answer(.down(.milliseconds(1_700)))
+    #expect(here.error(id)?.code == (allowsUnanswered ? nil : .overloaded) && isDone(kind, here) == allowsUnanswered)
+    #expect(here.error(id)?.data.retryAfterMs == (allowsUnanswered ? nil : 1_700) && here.isQuiet)
+  }
+
   @Test(arguments: three)
   func silenceAllowsItWhereTheRuleSaysSo(_ kind: Question.Kind) throws {
     let (here, request) = try asked(kind, allowsUnanswered: true)

@@ -34,7 +34,7 @@ private final class Asking: Sendable {
     (hooks.attempts, hooks.timeout) = (attempts, timeout)
     thread = HookThread(
       hooks, .init(url: "http://127.0.0.1:\(server.port)/", secret: "a secret of sixteen"),
-      log: Logger(sink: { [lines] line in lines.withLock { $0.append("\(line)") } })
+      log: Logger(sink: { [lines] line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
     ) { [answers] ticket, answer in answers.withLock { $0[ticket] = answer } }
   }
 
@@ -44,6 +44,7 @@ private final class Asking: Sendable {
     #expect(thread.ask(Ticket(ticket), Question(HelloParams(user: user), of: identity)))
   }
 
+  func lines(_ word: String) -> Int { lines.withLock { $0.count { $0.contains(word) } } }
   var asked: Int { requests.withLock { $0 } }
   subscript(_ ticket: UInt64) -> QuestionAnswer? { answers.withLock { $0[Ticket(ticket)] } }
 
@@ -101,5 +102,48 @@ private final class Asking: Sendable {
     #expect((0..<4).map { here[UInt64($0)] } == [.yes, .yes, .nothing, .nothing])
     #expect(count.withLock { $0 } == ["fails": 2, "hangs": 2, "long": 1, "big": 1])
     #expect(!here.thread.figures.isDown)
+  }
+
+  /// What is asked of one that is left alone is answered at once, with when to come again; and one that comes and goes is said to do so once.
+  @Test func oneThatComesAndGoes() async throws {
+    let isWell = Locked(false)
+    let here = try Asking(attempts: 1) { _ in TinyAnswer(isWell.withLock { $0 } ? "204 No Content" : "500 Oops") }
+    defer { here.stop() }
+    let begin = ContinuousClock.now
+    var ticket: UInt64 = 0
+    func ask(_ user: String) -> UInt64 {
+      ticket += 1
+      here.ask(ticket, of: user)
+      return ticket
+    }
+    for _ in 0..<2 {
+      isWell.withLock { $0 = false }
+      for user in ["A", "B", "C", "D", "E"] { _ = ask(user) }
+      #expect(await eventually { here.thread.figures.isDown })
+      let (before, skipped) = (here.asked, ask("F"))
+      #expect(await eventually { here[skipped] != nil } && here.asked == before)
+      guard case .down(let left)? = here[skipped] else { throw Unexpected() }
+      #expect(left > .zero && left < .seconds(3))
+      isWell.withLock { $0 = true }
+      while here.thread.figures.isDown {
+        _ = ask("F")
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+    // Once in ten seconds, and no more often than that.
+    let most = 1 + Int((ContinuousClock.now - begin) / .seconds(10))
+    #expect((1...most).contains(here.lines("hooks_down")) && (1...most).contains(here.lines("hooks_back")))
+  }
+
+  private struct Unexpected: Error {}
+
+  /// Whoever stops does not wait for one that hangs.
+  @Test func itStopsWhileOneHangs() async throws {
+    let here = try Asking { _ in nil }
+    here.ask(1, of: "A")
+    #expect(await eventually { here.asked == 1 } && here[1] == nil)
+    let begin = ContinuousClock.now
+    here.stop()
+    #expect(ContinuousClock.now - begin < .seconds(10) && here[1] == .nothing, "of sixty that it may hang")
   }
 }

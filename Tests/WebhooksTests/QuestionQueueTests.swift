@@ -185,6 +185,8 @@ private final class Line {
     for _ in 1..<CircuitBreaker.failures { #expect(line.fail() == .over(attempts: 1, down: nil)) }
     #expect(!line.queue.isDown && line.fail() == .over(attempts: 1, down: .seconds(2)))
     #expect(line.queue.isDown && line.ask().place == .down)
+    #expect(line.queue.breakLeft(at: line.now) == .seconds(2))
+    #expect(line.queue.breakLeft(at: line.now + .milliseconds(500)) == .milliseconds(1500))
     // One probe at a time; each that fails doubles the break, up to a minute.
     var expected: Int64 = 2
     for _ in 0..<8 {
@@ -200,6 +202,7 @@ private final class Line {
     let probe = line.ask().id
     _ = line.send()
     #expect(line.queue.answered(probe) == true && !line.queue.isDown && line.ask().place == .taken)
+    #expect(line.queue.breakLeft(at: line.now) == .zero)
   }
 
   /// What was asked before it was known says nothing new when it fails, and everything when it is answered.

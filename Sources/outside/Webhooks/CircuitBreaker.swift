@@ -69,6 +69,15 @@ public struct CircuitBreaker: Hashable, Sendable {
   /// Whether the server is taken for one that is down.
   public var isOpen: Bool { if case .closed = state { false } else { true } }
 
+  /// How long until it may be asked again, by one who was not asked about in vain; while a probe is on its way that is a guess.
+  public func left(at now: Instant) -> TimeDelta {
+    switch state {
+    case .closed: .zero
+    case .open(let until, _): max(until - now, .zero)
+    case .probing: Self.firstBreak
+    }
+  }
+
   /// Whether it may be asked now. Whoever gets `probe` has to say what has come of it.
   public mutating func verdict(for asker: QuestionAsker, at now: Instant) -> Verdict {
     switch state {

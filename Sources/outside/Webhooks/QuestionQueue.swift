@@ -105,6 +105,8 @@ public struct QuestionQueue: Sendable {
   public var count: Int { entries.count }
   /// Whether the server is taken for one that is down.
   public var isDown: Bool { breaker.isOpen }
+  /// For how long it is left alone still, about.
+  public func breakLeft(at now: Instant) -> TimeDelta { breaker.left(at: now) }
 
   /// Takes a question that somebody has had since `since`, unless it is to be answered at once in the server's place.
   public mutating func ask(

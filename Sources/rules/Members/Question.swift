@@ -88,6 +88,8 @@ public enum QuestionAnswer: Hashable, Sendable {
   case no(reason: String? = nil, code: String? = nil)
   /// Nothing came, or nothing that could be understood.
   case nothing
+  /// The application is left alone, as nothing came from it. It is worth asking again after so long.
+  case down(TimeDelta)
   /// The application was not asked, as too many questions wait. That says nothing of the application, and is refused whatever its rules are.
   case unasked
 }
@@ -98,13 +100,18 @@ extension QuestionAnswer {
     switch self {
     case .yes, .changed: nil
     case .no(let reason, let code): ErrorObject(.refusedByApp, reason) { $0.reason = code }
-    case .nothing: rules.allowsUnanswered ? nil : Self.overloaded("The application did not answer; try again later.")
+    case .nothing: rules.allowsUnanswered ? nil : Self.overloaded(Self.unanswered)
+    case .down(let left): rules.allowsUnanswered ? nil : Self.overloaded(Self.unanswered, after: left)
     case .unasked: Self.overloaded("Too many questions wait for the application; try again later.")
     }
   }
 
-  private static func overloaded(_ words: String) -> ErrorObject {
-    ErrorObject(.overloaded, words) { ($0.retryable, $0.reason) = (true, "application") }
+  private static let unanswered = "The application did not answer; try again later."
+
+  private static func overloaded(_ words: String, after wait: TimeDelta? = nil) -> ErrorObject {
+    ErrorObject(.overloaded, words) {
+      ($0.retryable, $0.reason, $0.retryAfterMs) = (true, "application", wait.map { max($0.milliseconds, 1) })
+    }
   }
 }
 

@@ -95,7 +95,7 @@ const SENTENCES = {
   4007: "This picture quality is not available.",
   5000: "Something went wrong on the server.",
   5001: (d) => `The server is about to restart. Please try again in ${wait(d, "a minute")}.`,
-  5002: (d) => `The server is too busy. Please try again in ${wait(d, "a moment")}.`,
+  5002: (d) => `${d.reason === "application" ? "This cannot be checked right now" : "The server is too busy"}. Please try again in ${wait(d, "a moment")}.`,
   "-1": "The server cannot be reached. Please check your connection.",
   "-2": "The server did not answer in time.",
   "-3": (d) => TOKENS[d.reason] ?? "The server closed the connection.",

@@ -118,6 +118,8 @@ extension QuestionFailure {
 private struct HookLoop: ~Copyable {
   /// From one line about a failure to the next.
   private static let quiet = TimeDelta.seconds(10)
+  /// Who was refused comes again within this, and not all at once.
+  private static let spread = 0..<1_000
   private static let tooMany = "too many questions wait"
 
   private struct Asked {
@@ -143,6 +145,9 @@ private struct HookLoop: ~Copyable {
   /// Since when a line about a failure may be written again, and how many were not.
   private var nextLine = Instant.zero
   private var unsaid = 0
+  /// Since when it may be said again that the application is down, and whether that was said of this time.
+  private var nextDown = Instant.zero
+  private var isDownSaid = false
   /// Why the last attempt of each failed.
   private var problems: [String: String] = [:]
 
@@ -208,7 +213,7 @@ private struct HookLoop: ~Copyable {
       ids[ticket] = id
     case .down:
       figures.skipped += 1
-      answer(ticket, .nothing)
+      answer(ticket, leftAlone())
     case .full:
       figures.overflowed += 1
       answer(ticket, .unasked)
@@ -251,7 +256,7 @@ private struct HookLoop: ~Copyable {
       let said = try HookAnswer.read(request, to: kind)
       let isBack = queue.answered(request.id)
       settle(request.id, said)
-      if isBack == true { log.info("hooks_back", fields([])) }
+      if isBack == true { noteBack() }
     } catch {
       figures.failedAttempts += 1
       problems[request.id] = error.words
@@ -260,7 +265,7 @@ private struct HookLoop: ~Copyable {
         request.id,
         queue.failed(
           request.id, QuestionFailure(request.outcome), mayPass: error.mayPass, at: now.instant))
-      if wasDown, !queue.isDown { log.info("hooks_back", fields([])) }
+      if wasDown, !queue.isDown { noteBack() }
     }
   }
 
@@ -268,19 +273,35 @@ private struct HookLoop: ~Copyable {
     guard case .over(let attempts, let down) = failure, let kind = asked[id]?.kind else { return }
     let words = problems[id] ?? (attempts == 0 ? Self.tooMany : "no answer in time")
     if attempts == 0 { figures.overflowed += 1 } else { figures.failed += 1 }
-    settle(id, attempts == 0 ? .unasked : .nothing)
+    settle(id, attempts == 0 ? .unasked : down == nil ? .nothing : leftAlone())
     note(kind, words, attempts: attempts)
     guard let down else { return }
+    noteDown(for: down, words)
+    for id in queue.takeWaiting() {
+      figures.skipped += 1
+      settle(id, leftAlone())
+    }
+  }
+
+  private func leftAlone() -> QuestionAnswer {
+    .down(queue.breakLeft(at: now.instant) + .milliseconds(Int.random(in: Self.spread)))
+  }
+
+  /// One that comes and goes is said to be down and back once in a while.
+  private mutating func noteDown(for length: TimeDelta, _ reason: String) {
+    guard nextDown <= now.instant else { return }
+    (nextDown, isDownSaid) = (now.instant + Self.quiet, true)
     log.warning(
       "hooks_down",
       fields([
-        ("milliseconds", LogValue(Int(down.milliseconds))), ("reason", LogValue(words)),
+        ("milliseconds", LogValue(Int(length.milliseconds))), ("reason", LogValue(reason)),
         ("effect", settings.whenDown == .allow ? "all is allowed meanwhile" : "all is refused meanwhile"),
       ]))
-    for id in queue.takeWaiting() {
-      figures.skipped += 1
-      settle(id, .nothing)
-    }
+  }
+
+  private mutating func noteBack() {
+    if isDownSaid { log.info("hooks_back", fields([])) }
+    isDownSaid = false
   }
 
   /// One line in a while, with how many there would have been.
@@ -308,11 +329,9 @@ private struct HookLoop: ~Copyable {
     switch said {
     case .yes, .changed: figures.allowed += 1
     case .no: figures.refused += 1
-    case .nothing, .unasked: break
+    case .nothing, .down, .unasked: return answer(asked.ticket, said)
     }
-    if said != .nothing, said != .unasked {
-      figures.answerMilliseconds += max(0, (now.instant - asked.at).milliseconds)
-    }
+    figures.answerMilliseconds += max(0, (now.instant - asked.at).milliseconds)
     answer(asked.ticket, said)
   }
 
