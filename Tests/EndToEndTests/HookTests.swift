@@ -231,6 +231,61 @@ extension EndToEnd {
       }
     }
 
+    /// Who is in, and may not publish.
+    @Test(arguments: [WayIn.native, .whip, .flashphoner]) func publishingIsRefusedAtEachDoor(door: WayIn) async throws {
+      let application = try Application { user, _ in user.contains("carl") ? .no : .yes }
+      defer { application.stop() }
+      try await with(application, { $0.hooks.kinds = [.publish] }) { server, port in
+        for name in ["carl", "dora"] {
+          let said = try await publish(door, name, server, port)
+          let no = door == .flashphoner ? "Please pay first." : "REFUSED_BY_APP"
+          #expect(said == (name == "carl" ? no : nil))
+        }
+        #expect(application.all.map { $0.json["hook"] as? String } == ["publish", "publish"])
+        #expect(application.all.allSatisfy { $0.json["room"] as? String == "demo" })
+      }
+    }
+
+    /// What somebody is told who publishes; nil where it is taken.
+    private func publish(_ door: WayIn, _ name: String, _ server: TestServer, _ port: UInt16) async throws -> String? {
+      switch door {
+      case .native:
+        let client = try await Client(server.url, name)
+        _ = try await client.session.join(room: "demo")
+        let announced = [AnnouncedTrack(mid: "0", kind: .audio, label: "sound")]
+        let offer = PublishOfferParams(pc: .publish, sdp: ffmpegOffer, tracks: announced)
+        return try await refused { _ = try await client.session.request(.peerConnection(.offer(offer))) }?.code.name
+      case .whip, .whep: return try await HTTPComer(name, door, server).join("demo")
+      case .flashphoner:
+        let comer = try await FlashphonerComer(name, port: port)
+        #expect(try await comer.join("demo") == nil)
+        if name == "carl" { return try await comer.failure(of: ffmpegOffer, as: "m1") }
+        try await comer.publish()
+        return nil
+      }
+    }
+
+    @Test(arguments: [true, false]) func invitingAndAnsweringAreAskedAbout(isAllowed: Bool) async throws {
+      let application = try Application { _, hook in isAllowed || hook == "call.start" ? .yes : .no }
+      defer { application.stop() }
+      try await with(application, { $0.hooks.kinds = [.callInvite, .callAccept] }) { server, _ in
+        var people: [String: Client] = [:]
+        for name in ["anna", "bert", "carl"] { people[name] = try await Client(server.url, name) }
+        let anna = try #require(people["anna"]?.session)
+        let bert = try #require(people["bert"]?.session)
+        let started = try await anna.startCall(CallStartParams(to: ["bert"], kind: .group, media: .audio))
+        let id = started.call.callId
+        let no = isAllowed ? nil : ErrorCode.refusedByApp
+        let accept = try await refused { _ = try await bert.request(.call(.accept(CallAcceptParams(callId: id)))) }
+        #expect(accept?.code == no)
+        let more = CallInviteParams(callId: id, users: ["carl"])
+        let invite = try await refused { _ = try await anna.request(.call(.invite(more))) }
+        #expect(invite?.code == no && invite?.data.reason == (isAllowed ? nil : "unpaid"))
+        #expect(application.all.map { $0.json["hook"] as? String } == ["call.accept", "call.invite"])
+        #expect(application.all.allSatisfy { $0.json["callId"] as? String == id && $0.isSigned })
+      }
+    }
+
     @Test func callsAreAskedAbout() async throws {
       let application = try Application { _, hook in hook == "call.start" ? .no : .yes }
       defer { application.stop() }

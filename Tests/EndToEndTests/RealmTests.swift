@@ -148,6 +148,29 @@ extension EndToEnd {
       }
     }
 
+    /// Each asks its own application, and one that has none asks nobody.
+    @Test(arguments: [true, false]) func eachAsksItsOwnApplication(clinicAsks: Bool) async throws {
+      let general = try Application { _, _ in TinyAnswer("204 No Content") }
+      let own = try Application { _, _ in TinyAnswer("200 OK", #"{"allow": false, "code": "clinic"}"#) }
+      defer { for application in [general, own] { application.stop() } }
+      try await TestServer.withRealms({
+        ($0.hooks.application, $0.hooks.kinds) = (general.endpoint, [.join])
+        guard clinicAsks else { return }
+        $0.realms[clinic]?.hooks.application = own.endpoint
+        $0.realms[clinic]?.hooks.kinds = [.join]
+      }) { server in
+        let (anna, other) = (try await server.person("anna", in: .default), try await server.person("anna", in: clinic))
+        #expect(try await refused { _ = try await anna.join(room: "hall") } == nil)
+        let refusal = try await refused { _ = try await other.join(room: "hall") }
+        #expect(refusal?.data.reason == (clinicAsks ? "clinic" : nil))
+        func realms(_ application: Application) -> [Bool] {
+          application.all.map { String(decoding: $0.body, as: UTF8.self).contains(#""realm":"clinic""#) }
+        }
+        #expect(realms(general) == [false] && realms(own) == (clinicAsks ? [true] : []))
+        for session in [anna, other] { await session.close() }
+      }
+    }
+
     /// Bans, chat and records come back into their own realm, and web servers are told of their own.
     @Test func whatIsKeptIsKeptApart() async throws {
       let folder = try TemporaryFolder()
