@@ -42,7 +42,7 @@ struct CoreBook {
       precondition(subscriptions.removeValue(forKey: one.id) != nil, "it ends once")
     case .updateSubscription(let one, _), .offerCodecs(let one), .show(let one, _):
       precondition(subscriptions[one.id] != nil, "what changes is there")
-    case .restartICE(let seat), .discardPublish(_, let seat), .negotiatePublish(_, let seat, _),
+    case .restartICE(let seat), .discardPublish(_, let seat), .negotiatePublish(_, let seat, _, _),
       .negotiateAnswer(_, let seat, _, _), .answerOffer(_, let seat, _),
       .askSilence(_, let seat), .askMove(let seat, _):
       precondition(seats[seat] != nil, "the seat is there")

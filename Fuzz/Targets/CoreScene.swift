@@ -234,7 +234,7 @@ final class CoreScene {
 
   private func answers(to effect: MediaEffect) -> [Command] {
     switch effect {
-    case .negotiatePublish(let key, _, let params):
+    case .negotiatePublish(let key, _, let params, _):
       let removed = params.sdp.split(separator: " ").dropFirst().map(String.init)
       let added = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
       return [.publishPrepared(key, .success(PublishChange(answer: "answer", added: added, removed: removed)))]

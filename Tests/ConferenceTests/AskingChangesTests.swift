@@ -126,4 +126,26 @@ import Testing
     guard case .success(.callStarted(let result))? = here.reply(id) else { throw try #require(here.error(id)) }
     #expect(participant(result.room)?.metadata == ["a": isChanged ? 2 : 1])
   }
+
+  /// What is taken of an offer goes with it to negotiation, by whatever door, and holds for that offer alone.
+  @Test(arguments: [true, false]) func whatIsPublishedIsLimited(isStream: Bool) throws {
+    var limits = PublishLimits()
+    (limits.codecs, limits.layers) = ([.opus], 1)
+    let here = Asked([.publish])
+    _ = try join(here, here.anna)
+    for (number, answer) in [Self.changes { $0.published = limits }, .yes].enumerated() {
+      let id = here.anna.makeID()
+      if isStream {
+        let params = PublishOfferParams(pc: .publish, sdp: "offer", tracks: [])
+        let stream = MediaConnectionID(UInt64(number + 2))
+        here.scene.apply(.stream(here.anna.connection, id, .publish(stream, params)))
+      } else {
+        here.send(Asked.offer, id: id)
+      }
+      #expect(here.scene.publishLimits.count == number, "asked first")
+      here.answer(answer)
+      #expect(here.reply(id) != nil)
+    }
+    #expect(here.scene.publishLimits == [limits, nil])
+  }
 }

@@ -53,7 +53,7 @@ import Testing
 
     mutating func publish(_ number: UInt64) {
       let params = PublishOfferParams(pc: .publish, sdp: "offer", tracks: [AnnouncedTrack(mid: "0", kind: .audio)])
-      for case .media(.negotiatePublish(let key, _, _)) in request(number, .peerConnection(.offer(params))) {
+      for case .media(.negotiatePublish(let key, _, _, _)) in request(number, .peerConnection(.offer(params))) {
         let change = PublishChange(answer: "answer", added: [.init(mid: "0", kind: .audio)], removed: [])
         _ = core.apply(.publishPrepared(key, .success(change)), at: now)
       }

@@ -294,7 +294,7 @@ private final class RealmPlay {
     case .media(.openSeat(let seat, _, _, _, _, _, _)): seats[realm, default: []].append(seat)
     case .media(.askMove(let seat, let room)): return [.mayMove(seat, to: room, keepsConnections: true)]
     case .media(.closeSeat(let seat)): seats[realm]?.removeAll { $0 == seat }
-    case .media(.negotiatePublish(let key, _, let params)):
+    case .media(.negotiatePublish(let key, _, let params, _)):
       let lines = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
       return [.publishPrepared(key, .success(PublishChange(answer: "answer", added: lines)))]
     case .media(.askSilence(let asker, _)): return [.silence(asker, nil)]

@@ -114,6 +114,8 @@ final class Scene {
   var mediaHeard: [SeatID: Instant] = [:]
   /// Whether they leave questions about that unanswered, and how many there were.
   var (holdsAnswers, silenceQuestions) = (false, 0)
+  /// What was to be taken of each offer to publish.
+  private(set) var publishLimits: [PublishLimits?] = []
   /// What has come of the last request.
   private(set) var effects: [Effect] = []
   private var nextConnection: UInt64 = 1
@@ -210,7 +212,8 @@ final class Scene {
   /// What SDP negotiation says to the effect, where it is asked.
   private func take(_ effect: MediaEffect) -> [Command] {
     switch effect {
-    case .negotiatePublish(let key, let seat, let params):
+    case .negotiatePublish(let key, let seat, let params, let limits):
+      publishLimits.append(limits)
       let result = negotiate(params)
       if case .success = result { ledger.negotiating.insert(seat) }
       return [.publishPrepared(key, result)]
@@ -247,7 +250,8 @@ final class Scene {
     case .open, .close:
       ledger.apply(.stream(effect))
       return []
-    case .negotiate(let key, let seat, _, let params):
+    case .negotiate(let key, let seat, _, let params, let limits):
+      publishLimits.append(limits)
       let result = negotiate(params)
       if case .success = result { ledger.negotiating.insert(seat) }
       return [.publishPrepared(key, result)]

@@ -57,7 +57,7 @@ import Testing
     // The client announces nothing, and the offer has a video line all the same.
     let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer")))
     let effects = scene.core.apply(.request(a.connection, .number(77), offer), at: scene.now)
-    guard case .media(.negotiatePublish(let key, seat, _))? = effects.last else {
+    guard case .media(.negotiatePublish(let key, seat, _, _))? = effects.last else {
       Issue.record("not negotiated")
       return
     }
@@ -75,7 +75,7 @@ import Testing
     let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high], muted: true)]
     let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
     guard
-      case .media(.negotiatePublish(let key, _, _))? = scene.core.apply(
+      case .media(.negotiatePublish(let key, _, _, _))? = scene.core.apply(
         .request(a.connection, .number(9), offer), at: scene.now
       ).last
     else {

@@ -265,6 +265,25 @@ extension EndToEnd {
       }
     }
 
+    /// Of what is published no more is taken than the application says. WHIP takes no half of an offer.
+    @Test(arguments: [(nil, 201), (#""opus", "VP9""#, 201), (#""opus""#, 422)] as [(String?, Int)])
+    func codecsAreAllowed(codecs: String?, status: Int) async throws {
+      let application = try Application { _, _ in
+        TinyAnswer("200 OK", codecs.map { #"{"allow": true, "codecs": [\#($0)]}"# } ?? #"{"allow": true}"#)
+      }
+      defer { application.stop() }
+      try await with(application, { $0.hooks.kinds = [.publish] }) { server, _ in
+        let video = vp8Video.replacing("SAVPF 106", with: "SAVPF 106 109")
+          .replacing("a=rtpmap:106 VP8/90000", with: "a=rtpmap:106 VP8/90000\na=rtpmap:109 VP9/90000")
+        let answer = try await server.send(
+          "POST", "/whip/demo?name=ben", whipOffer(lines: [ffmpegAudio, video]),
+          headers: ["Content-Type": "application/sdp"])
+        #expect(answer.status == status, "\(answer.body)")
+        #expect(answer.body.contains("VP8/90000") == (codecs == nil))
+        #expect(answer.body.contains("VP9/90000") == (status == 201))
+      }
+    }
+
     @Test(arguments: [true, false]) func invitingAndAnsweringAreAskedAbout(isAllowed: Bool) async throws {
       let application = try Application { _, hook in isAllowed || hook == "call.start" ? .yes : .no }
       defer { application.stop() }

@@ -164,6 +164,37 @@ import Testing
     #expect(desk.commands().updated.map { $0.parameters.payloads.map(\.codec) } == [[.vp8, .vp9Profile0]])
   }
 
+  /// What an application says of an offer, by the names of codecs in SDP: also of one that comes from a new peer connection.
+  @Test(arguments: PublishLimits.Codec.allCases) func anOfferIsLimited(codec: PublishLimits.Codec) throws {
+    let desk = try scene()
+    var anna = Browser()
+    anna.fingerprint = .filled(with: 0x12)
+    anna.audio("0")
+    let profiles = ["VP8", "VP9", "H264", "AV1"]
+    anna.video(
+      "1", codecs: profiles.enumerated().flatMap { Codec.video(UInt8(96 + 2 * $0), $1, rtx: UInt8(97 + 2 * $0)) })
+    var limits = PublishLimits()
+    limits.codecs = [codec]
+    let params = PublishOfferParams(
+      pc: .publish, sdp: anna.offer, tracks: [AnnouncedTrack(mid: "1", kind: .video, label: "camera")])
+    for seat in [SeatID(1), SeatID(2)] {
+      let key = RequestKey(session: SessionID(1), id: .number(Int64(seat.rawValue)))
+      let bound = desk.director.apply(.negotiatePublish(key, seat, params, limits)).commands
+      guard case .publishPrepared(_, let result)? = bound.first else { throw Nothing() }
+      if codec == .opus {
+        #expect(throws: ErrorObject.self, "nothing is left of what is announced") { try result.get() }
+        continue
+      }
+      let video = try SessionDescription.parse(try result.get().answer).media[1]
+      #expect(Set(video.rtp.codecs.filter { !$0.isRTX }.map(\.name)) == [codec.rawValue])
+      let free = desk.director.apply(.negotiatePublish(key, seat, params, nil)).commands
+      guard case .publishPrepared(_, .success(let change))? = free.first else { throw Nothing() }
+      #expect(profiles.allSatisfy(change.answer.contains), "the control")
+    }
+  }
+
+  private struct Nothing: Error {}
+
   /// Music that begins in mid-call: its room bounds the rate, and those who hear it are offered stereo.
   @Test func soundIsOfferedToSubscribersAsItsPublisherSendsIt() throws {
     let desk = Desk(seats: 1)

@@ -62,6 +62,13 @@ import Webhooks
       #expect(try read(#"{"allow":true,"metadata":{"seat":[1,2]}}"#, to: kind) == .changed(changes))
     }
     changes = QuestionChanges()
+    var limits = PublishLimits()
+    (limits.codecs, limits.layers, limits.maxBitrate) = ([.opus, .vp8], 2, 500_000)
+    changes.published = limits
+    let published = #"{"allow":true,"codecs":["VP8","opus"],"layers":2,"maxBitrate":500000}"#
+    #expect(try read(published, to: .publish) == .changed(changes))
+    #expect(try read(#"{"allow":true,"codecs":null}"#, to: .publish) == .yes)
+    changes = QuestionChanges()
     changes.grants = []
     #expect(try read(#"{"allow":true,"grants":[]}"#, to: .hello) == .changed(changes), "nothing at all is left")
     #expect(try read(#"{"allow":true,"grants":null}"#, to: .hello) == .yes)
@@ -73,6 +80,10 @@ import Webhooks
     (#""cap":1.5"#, .hello), (#""cap":"5""#, .join), (#""cap":1000001"#, .join), (#""grants":"chat""#, .hello),
     (#""grants":["fly"]"#, .hello), (#""grants":[5]"#, .hello), (#""grants":["chat"]"#, .join),
     (#""metadata":{}"#, .hello), (#""displayName":"a""#, .callStart), (#""cap":5"#, .publish),
+    (#""codecs":[]"#, .publish), (#""codecs":"VP8""#, .publish), (#""codecs":["vp8"]"#, .publish),
+    (#""codecs":[8]"#, .publish), (#""codecs":["VP8"]"#, .join), (#""layers":0"#, .publish),
+    (#""layers":17"#, .publish), (#""layers":"1""#, .publish), (#""maxBitrate":9999"#, .publish),
+    (#""maxBitrate":1e6"#, .callStart),
     (#""metadata":{}"#, .callInvite), (#""metadata":""# + String(repeating: "x", count: 4095) + #"""#, .join),
   ]) func badChangesAreNoAnswer(field: String, kind: Question.Kind) throws {
     #expect(throws: HookProblem.self) { try read(#"{"allow":true,\#(field)}"#, to: kind) }

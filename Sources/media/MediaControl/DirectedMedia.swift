@@ -82,6 +82,29 @@ extension AgreedTransport {
   }
 }
 
+extension OfferBounds {
+  /// What an application has left of an offer, where the server takes these codecs.
+  init(_ limits: PublishLimits, of codecs: [CodecProfile]) {
+    let left = limits.codecs.map { names in codecs.filter { names.contains(PublishLimits.Codec($0)) } }
+    self.init(codecs: left, encodings: limits.layers, bitsPerSecond: limits.maxBitrate)
+  }
+}
+
+extension PublishLimits.Codec {
+  /// The name of a profile's codec.
+  fileprivate init(_ profile: CodecProfile) {
+    switch profile {
+    case .opus: self = .opus
+    case .vp8: self = .vp8
+    case .vp9Profile0, .vp9Profile2: self = .vp9
+    case .av1: self = .av1
+    case .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
+      .h264MainMode0, .h264High, .h264HighMode0:
+      self = .h264
+    }
+  }
+}
+
 extension RoostProtocol.AnnouncedTrack {
   /// What negotiation has to know of it.
   var negotiated: Negotiation.AnnouncedTrack { Negotiation.AnnouncedTrack(mid: mid, kind: kind.media) }

@@ -7,24 +7,28 @@ import RTP
 import RoostProtocol
 
 extension MediaDirector {
-  /// Works out the answer to an offer; nothing changes until `commitPublish`.
+  /// Works out the answer to an offer, of which no more is taken than `limits` say; nothing changes until `commitPublish`.
   mutating func preparePublish(
-    _ key: RequestKey, seat: SeatID, on id: MediaConnectionID = .publish, _ params: PublishOfferParams
+    _ key: RequestKey, seat: SeatID, on id: MediaConnectionID = .publish, _ params: PublishOfferParams,
+    _ limits: PublishLimits? = nil
   ) -> Result<PublishChange, ErrorObject> {
     guard let connection = connections[ConnectionKey(seat: seat, id: id)], let negotiation = connection.publish else {
       return .failure(ErrorObject(.notJoined))
     }
     let announced = params.tracks ?? []
+    let bounds = limits.map { OfferBounds($0, of: publishOptions.codecs) }
     let fresh = makeCredentials()
     do throws(NegotiationError) {
-      let result = try negotiation.prepare(offer: params.sdp, tracks: announced.map(\.negotiated)) { fresh }
+      let result = try negotiation.prepare(offer: params.sdp, tracks: announced.map(\.negotiated), bounds: bounds) {
+        fresh
+      }
       let layers = result.layers(announced)
       prepared[key] = PreparedPublish(
         connection: connection.key, prepared: result, layers: layers, replacement: nil)
       return .success(PublishChange(result, layers, recoded: recoded(result, on: connection)))
     } catch {
       guard error.isNewPeerConnection, !connection.isShared else { return .failure(ErrorObject(error)) }
-      return prepareReplacement(key, of: connection, params.sdp, announced)
+      return prepareReplacement(key, of: connection, params.sdp, announced, bounds)
     }
   }
 
@@ -40,12 +44,15 @@ extension MediaDirector {
 
   /// The client has made a new peer connection: a new negotiation on a new transport, and every old track ends.
   private mutating func prepareReplacement(
-    _ key: RequestKey, of connection: MediaConnection, _ sdp: String, _ announced: [RoostProtocol.AnnouncedTrack]
+    _ key: RequestKey, of connection: MediaConnection, _ sdp: String, _ announced: [RoostProtocol.AnnouncedTrack],
+    _ bounds: OfferBounds?
   ) -> Result<PublishChange, ErrorObject> {
     let local = localTransport(connection.worker)
     let negotiation = makePublish(local, seat: connection.key.seat)
     do throws(NegotiationError) {
-      let result = try negotiation.prepare(offer: sdp, tracks: announced.map(\.negotiated)) { local.credentials }
+      let result = try negotiation.prepare(offer: sdp, tracks: announced.map(\.negotiated), bounds: bounds) {
+        local.credentials
+      }
       let layers = result.layers(announced)
       prepared[key] = PreparedPublish(
         connection: connection.key, prepared: result, layers: layers,

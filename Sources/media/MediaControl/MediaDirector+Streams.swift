@@ -9,8 +9,8 @@ extension MediaDirector {
     switch effect {
     case .open(let seat, let id, .publish): openConnection(id, seat: seat, for: .publish)
     case .open(let seat, let id, .subscribe): openConnection(id, seat: seat, for: .subscribe, offerer: .client)
-    case .negotiate(let key, let seat, let id, let params):
-      return [.publishPrepared(key, preparePublish(key, seat: seat, on: id, params))]
+    case .negotiate(let key, let seat, let id, let params, let limits):
+      return [.publishPrepared(key, preparePublish(key, seat: seat, on: id, params, limits))]
     case .answer(let key, let seat, let id, let sdp):
       let (result, lines) = answerOffer(seat: seat, on: id, sdp: sdp)
       // Lines first: the client is answered when it is known what they can carry.

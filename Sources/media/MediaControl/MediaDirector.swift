@@ -117,8 +117,8 @@ public struct MediaDirector: Sendable {
     case .restartICE(let seat): restartICE(seat)
     case .askSilence(let asker, let seat):
       if !ask(for: asker, of: seat) { outcome.commands = [.silence(asker, nil)] }
-    case .negotiatePublish(let key, let seat, let params):
-      outcome.commands = [.publishPrepared(key, preparePublish(key, seat: seat, params))]
+    case .negotiatePublish(let key, let seat, let params, let limits):
+      outcome.commands = [.publishPrepared(key, preparePublish(key, seat: seat, params, limits))]
     case .commitPublish(let key, let seat, let tracks): commitPublish(key, seat: seat, tracks)
     case .discardPublish(let key, _): discardPublish(key)
     case .setMuted(let track, let muted): setMuted(track, muted)

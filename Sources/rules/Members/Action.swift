@@ -34,7 +34,7 @@ package struct Action: Sendable {
   package let who: Who
   /// What.
   package internal(set) var wish: Wish
-  /// What the application has changed of a join: it cannot be said in the request.
+  /// What the application has changed of a join or of an offer to publish: it cannot be said in the request.
   package internal(set) var given: QuestionChanges?
 
   package init(_ who: Who, _ wish: Wish) { (self.who, self.wish) = (who, wish) }

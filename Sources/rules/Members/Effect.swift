@@ -64,8 +64,9 @@ public enum MediaEffect: Equatable, Sendable {
 
   // MARK: Publishing
 
-  /// Run SDP negotiation on this offer without committing it, then apply `.publishPrepared`.
-  case negotiatePublish(RequestKey, SeatID, PublishOfferParams)
+  /// Run SDP negotiation on this offer without committing it, then apply `.publishPrepared`. Of the offer no more is taken than the limits
+  /// say, where there are any.
+  case negotiatePublish(RequestKey, SeatID, PublishOfferParams, PublishLimits?)
   /// Commit what was prepared: these lines carry these new tracks. Tracks that ended had their `.closeTrack` before.
   case commitPublish(RequestKey, SeatID, [CommittedTrack])
   /// Forget what was prepared.
@@ -108,7 +109,7 @@ public enum StreamEffect: Equatable, Sendable {
   /// Make a connection of this name that publishes, or one that is sent what is subscribed to on it and on which the client offers.
   case open(SeatID, MediaConnectionID, PeerConnection)
   /// As `.negotiatePublish`, on this connection.
-  case negotiate(RequestKey, SeatID, MediaConnectionID, PublishOfferParams)
+  case negotiate(RequestKey, SeatID, MediaConnectionID, PublishOfferParams, PublishLimits?)
   /// As `.answerOffer`, on this connection; then apply `.streamAnswered`.
   case answer(RequestKey, SeatID, MediaConnectionID, sdp: String)
   /// The connection is gone. Its tracks and subscriptions were closed by effects before this one.

@@ -16,7 +16,7 @@ package struct MemberFacts: Sendable {
   package let capabilities: Set<ClientCapability>
   /// How they are connected.
   package let presence: Presence
-  /// What the application has changed of the join that they come with.
+  /// What the application has changed of the join or the offer that they come with.
   package private(set) var given: QuestionChanges?
   private let token: ResumeToken
 
@@ -28,7 +28,7 @@ package struct MemberFacts: Sendable {
     (self.capabilities, self.presence, self.token) = (capabilities, presence, token)
   }
 
-  /// The same with what the application has changed of a join.
+  /// The same with what the application has changed of a request.
   package func with(_ given: QuestionChanges?) -> MemberFacts {
     var facts = self
     facts.given = given

@@ -164,8 +164,8 @@ package enum RoomMessage: Sendable {
 
   /// A request about rooms, with what is known of who asks.
   indirect case serve(MemberRequest)
-  /// A request of a front door about a stream.
-  indirect case stream(StreamRequest, RequestKey)
+  /// A request of a front door about a stream, and what the application takes of it.
+  indirect case stream(StreamRequest, RequestKey, PublishLimits?)
   /// The session has given up what it had elsewhere: it takes the seat that it was admitted to.
   indirect case takeSeat(SeatTaking)
   /// A chat message is on disk, or is not.

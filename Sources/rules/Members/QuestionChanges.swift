@@ -12,8 +12,32 @@ public struct QuestionChanges: Hashable, Sendable {
   public var cap: Int?
   /// What is left of their grants; what their token does not give it does not give.
   public var grants: Rights?
+  /// What is taken of what they publish.
+  public var published: PublishLimits?
 
   /// Nothing is changed.
+  public init() {}
+}
+
+/// What is taken of an offer to publish, less than what the server takes of everybody.
+public struct PublishLimits: Hashable, Sendable {
+  /// A codec, by its name in SDP.
+  public enum Codec: String, CaseIterable, Hashable, Sendable {
+    case opus
+    case vp8 = "VP8"
+    case vp9 = "VP9"
+    case h264 = "H264"
+    case av1 = "AV1"
+  }
+
+  /// These, of sound and of pictures; nil: all.
+  public var codecs: Set<Codec>?
+  /// How many simulcast layers of a video that begins, in the order of its offer: the lowest ones by custom. nil: all.
+  public var layers: Int?
+  /// What each video is asked to stay below, bits per second; nil: nothing.
+  public var maxBitrate: Int?
+
+  /// Nothing is limited.
   public init() {}
 }
 
@@ -52,7 +76,7 @@ extension Action {
     var action = self
     switch wish {
     case .hello(let params, let identity): action.wish = .hello(params, identity.changed(by: changes))
-    case .request(.room(.join), _): action.given = changes
+    case .request(.room(.join), _), .request(.peerConnection(.offer), _), .stream(.publish): action.given = changes
     case .request(.call(.start(var params)), let network):
       params.metadata = changes.metadata ?? params.metadata
       action.wish = .request(.call(.start(params)), from: network)

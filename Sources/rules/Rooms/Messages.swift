@@ -22,7 +22,7 @@ extension Rooms {
     case .drain: isDraining = true
     case .others(let others): self.others = others
     case .serve(let request): serve(request, &step)
-    case .stream(let request, let key): Streams.serve(request, key, &seating, &step)
+    case .stream(let request, let key, let limits): Streams.serve(request, key, limits, &seating, &step)
     case .takeSeat(let taking): takeSeat(taking, &step)
     case .chatStored(let message, let isOnDisk): chatStored(message, isOnDisk: isOnDisk)
     case .renew(let key, let request, let call, let wish, let mayTakeOver):

@@ -29,7 +29,8 @@ extension Rooms {
     case .chat(.history(let params)): return .messages(try chatHistory(params, key.session))
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:
       return try Subscribing.answer(params, key, seating, &step)
-    case .peerConnection(.offer(let params)): return try seating.publishing.negotiate(params, key, seating, &step)
+    case .peerConnection(.offer(let params)):
+      return try seating.publishing.negotiate(params, key, asked.member?.given?.published, seating, &step)
     case .peerConnection(.answer(let params)): return try seating.subscribing.negotiate(params, key, seating, &step)
     case .peerConnection(.restart): return try subscribing.restart(key.session, seating, &step)
     case .track(let request): return try perform(request, key.session, &step)

@@ -32,6 +32,32 @@ public struct PublishOptions: Sendable, Hashable {
   public init() {}
 }
 
+/// What is taken of one offer, less than of others. nil: as of others.
+public struct OfferBounds: Sendable, Hashable {
+  /// Codecs.
+  public var codecs: [CodecProfile]?
+  /// Layers of a simulcast sender that begins. One that goes on keeps those that it began with.
+  public var encodings: Int?
+  /// What each video line is asked to stay below, bits per second.
+  public var bitsPerSecond: Int?
+
+  /// Less than the options say.
+  public init(codecs: [CodecProfile]?, encodings: Int?, bitsPerSecond: Int?) {
+    (self.codecs, self.encodings, self.bitsPerSecond) = (codecs, encodings, bitsPerSecond)
+  }
+}
+
+extension PublishOptions {
+  /// The same within `bounds`.
+  func within(_ bounds: OfferBounds) -> PublishOptions {
+    var options = self
+    if let codecs = bounds.codecs { options.codecs.removeAll { !codecs.contains($0) } }
+    options.maxEncodings = min(options.maxEncodings, bounds.encodings ?? options.maxEncodings)
+    options.maxBitsPerSecond = [options.maxBitsPerSecond, bounds.bitsPerSecond].compactMap(\.self).min()
+    return options
+  }
+}
+
 /// A track that the client announces beside its offer.
 public struct AnnouncedTrack: Sendable, Hashable {
   /// Identification tag of its media line.
@@ -86,6 +112,8 @@ public struct PublishNegotiation: Sendable {
     var type: MediaType
     var isRejected: Bool
     var track: ReceiveParameters?
+    /// Layers that its track may have: a later offer gives it no more and no less.
+    var layers: Int
   }
 
   /// With more media lines than this those that do not send are rejected: a line that only rests keeps its transceiver in the client.
@@ -117,11 +145,12 @@ public struct PublishNegotiation: Sendable {
   ///   - offer: SDP by the client.
   ///   - tracks: tracks that begin with this offer; those published before may be named again or left out. A sending
   ///     line that was never announced is answered `inactive` and listed as declined.
+  ///   - bounds: where less is taken of this offer than of others.
   ///   - freshCredentials: called once if the offer restarts ICE, or brings lines again after the last had ended.
   /// - Throws: 4004 when none of the announced new tracks has a codec the server takes (some: those are declined and the
   ///   others go on); 4003 beyond `maxTracks`; 4005 for everything else. Nothing has changed then.
   public func prepare(
-    offer: String, tracks: [AnnouncedTrack], freshCredentials: () -> ICECredentials
+    offer: String, tracks: [AnnouncedTrack], bounds: OfferBounds? = nil, freshCredentials: () -> ICECredentials
   ) throws(NegotiationError) -> Prepared {
     let description: SessionDescription
     do throws(SDPError) {
@@ -129,6 +158,7 @@ public struct PublishNegotiation: Sendable {
     } catch {
       throw NegotiationError("The offer is not valid SDP: \(error).")
     }
+    let options = bounds.map(options.within) ?? options
     var round = PublishRound(options: options, local: local, before: state, paused: paused, offer: description)
     try round.checkIdentity()
     try round.checkShape()

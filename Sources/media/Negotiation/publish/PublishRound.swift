@@ -123,7 +123,7 @@ struct PublishRound {
     bundle.begin()
     guard
       let received = ReceivedLine(
-        line, kind: kind, options: options, session: offer, paused: paused[mid] ?? [], &bundle)
+        line, kind: kind, options: options(of: mid), session: offer, paused: paused[mid] ?? [], &bundle)
     else {
       let clashes = bundle.leftOut.map { " \($0.reason)" }.joined()
       return decline(line, "No codec of the line is one the server takes.\(clashes)", code: .noCommonCodec)
@@ -147,6 +147,13 @@ struct PublishRound {
           mid: mid, kind: kind, code: .negotiationFailed, reason: clash.reason, attribute: clash.attribute))
     }
     return .published(received)
+  }
+
+  /// A track that goes on keeps the layers that it began with.
+  private func options(of mid: String) -> PublishOptions {
+    var options = options
+    if let line = before.lines.first(where: { $0.mid == mid && $0.track != nil }) { options.maxEncodings = line.layers }
+    return options
   }
 
   /// Whether a line that does not send is given up, so that the client uses its place for the next track (RFC 8829 §5.2.2): where there
@@ -217,7 +224,8 @@ struct PublishRound {
     if answer != before.answer { answer.origin.sessionVersion = last + 1 }
     let lines = zip(offer.media, fates).map { line, fate in
       PublishNegotiation.Line(
-        mid: line.mid ?? "", type: line.type, isRejected: fate.isRejected, track: fate.track)
+        mid: line.mid ?? "", type: line.type, isRejected: fate.isRejected, track: fate.track,
+        layers: options(of: line.mid ?? "").maxEncodings)
     }
     return (
       PublishNegotiation.State(

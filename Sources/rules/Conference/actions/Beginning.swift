@@ -77,7 +77,8 @@ extension ConferenceCore {
       case (.session(let key), .request(let request, _)):
         if let reply = try perform(request, key, silence, action.given, &step) { step.answer(key, .success(reply)) }
       case (.session(let key), .token(_, let identity)): sessions.apply(.renew(key, identity), &step)
-      case (.session(let key), .stream(let request)): rooms.apply(.stream(request, key), &step)
+      case (.session(let key), .stream(let request)):
+        rooms.apply(.stream(request, key, action.given?.published), &step)
       case (.session, .hello): throw ErrorObject(.invalidState, "This connection has its session.")
       case (.connection(let connection, let id), .hello(let params, let identity)):
         var hello = Hello(params, of: identity, id: id, on: connection)

@@ -22,10 +22,10 @@ struct Publishing: Sendable {
 
   // MARK: - Offer and answer
 
-  /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused.
+  /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused. `limits`: what is taken of it.
   mutating func negotiate(
     _ params: PublishOfferParams, _ key: RequestKey, on connection: MediaConnectionID = .publish,
-    _ rooms: Seating, _ step: inout Step
+    _ limits: PublishLimits?, _ rooms: Seating, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let seat = try rooms.table.seat(of: key.session)
     do throws(ErrorObject) {
@@ -37,7 +37,8 @@ struct Publishing: Sendable {
     pending[key] = PendingPublish(seat: seat.id, room: seat.room, connection: connection, params: params)
     step.add(
       connection == .publish
-        ? .negotiatePublish(key, seat.id, params) : .stream(.negotiate(key, seat.id, connection, params)))
+        ? .negotiatePublish(key, seat.id, params, limits)
+        : .stream(.negotiate(key, seat.id, connection, params, limits)))
     return nil
   }
 

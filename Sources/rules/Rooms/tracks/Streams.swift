@@ -11,11 +11,13 @@ import RoostProtocol
 enum Streams {
   // MARK: - Requests
 
-  /// Serves one that its session has paid for.
-  static func serve(_ request: StreamRequest, _ key: RequestKey, _ rooms: inout Seating, _ step: inout Step) {
+  /// Serves one that its session has paid for. `limits`: what is taken of an offer to publish.
+  static func serve(
+    _ request: StreamRequest, _ key: RequestKey, _ limits: PublishLimits?, _ rooms: inout Seating, _ step: inout Step
+  ) {
     do throws(ErrorObject) {
       let seat = try rooms.table.seat(of: key.session)
-      if try perform(request, key, seat, &rooms, &step) { step.answer(key, .success(.empty)) }
+      if try perform(request, key, limits, seat, &rooms, &step) { step.answer(key, .success(.empty)) }
     } catch {
       step.refuse(request, key, error)
     }
@@ -23,14 +25,15 @@ enum Streams {
 
   /// Whether it is done; where not, the reply comes later.
   private static func perform(
-    _ request: StreamRequest, _ key: RequestKey, _ seat: Seat, _ rooms: inout Seating, _ step: inout Step
+    _ request: StreamRequest, _ key: RequestKey, _ limits: PublishLimits?, _ seat: Seat, _ rooms: inout Seating,
+    _ step: inout Step
   ) throws(ErrorObject) -> Bool {
     switch request {
     case .publish(let stream, let params):
       try check(stream, seat, rooms)
       open(stream, .publish, seat, &rooms.table, &step)
       do throws(ErrorObject) {
-        _ = try rooms.publishing.negotiate(params, key, on: stream, rooms, &step)
+        _ = try rooms.publishing.negotiate(params, key, on: stream, limits, rooms, &step)
       } catch {
         close(stream, of: seat.id, &rooms, &step)
         throw error

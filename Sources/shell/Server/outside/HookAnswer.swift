@@ -23,6 +23,10 @@ enum HookAnswer {
 
   /// How many people a cap may be.
   static let caps: ClosedRange<Int64> = 1...1_000_000
+  /// How many layers of a video may be left.
+  static let layers: ClosedRange<Int64> = 1...16
+  /// What a video may be asked to stay below, bits per second: 10 kbit/s is less than any, 1 Gbit/s more.
+  static let bitrates: ClosedRange<Int64> = 10_000...1_000_000_000
 
   /// What came of a request: 204 is a yes; 200 says it in JSON, and 403 may say a no. All else is none. `kind`: what was asked about.
   static func read(_ answer: HTTPAnswer, to kind: Question.Kind) throws(HookProblem) -> QuestionAnswer {
@@ -94,14 +98,37 @@ enum HookAnswer {
       }
       changes.metadata = metadata
     }
-    if let value = fields["cap"] {
-      guard case .integer(let cap) = value, caps.contains(cap) else {
-        throw .field("cap", "a number from \(caps.lowerBound) to \(caps.upperBound)")
-      }
-      changes.cap = Int(cap)
-    }
+    changes.cap = try number(fields, "cap", caps)
     if let value = fields["grants"] { changes.grants = try grants(value) }
+    var limits = PublishLimits()
+    if let value = fields["codecs"] { limits.codecs = try codecs(value) }
+    limits.layers = try number(fields, "layers", layers)
+    limits.maxBitrate = try number(fields, "maxBitrate", bitrates)
+    if limits != PublishLimits() { changes.published = limits }
     return changes
+  }
+
+  private static func number(
+    _ fields: [String: JSONValue], _ name: String, _ range: ClosedRange<Int64>
+  ) throws(HookProblem) -> Int? {
+    guard let value = fields[name] else { return nil }
+    guard case .integer(let number) = value, range.contains(number) else {
+      throw .field(name, "a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return Int(number)
+  }
+
+  /// None at all is no list: it would be a no.
+  private static func codecs(_ value: JSONValue) throws(HookProblem) -> Set<PublishLimits.Codec> {
+    guard case .array(let values) = value, !values.isEmpty else { throw .field("codecs", "a list of codecs") }
+    var codecs: Set<PublishLimits.Codec> = []
+    for value in values {
+      guard case .string(let word) = value, let codec = PublishLimits.Codec(rawValue: word) else {
+        throw .field("codecs", "a list of codecs")
+      }
+      codecs.insert(codec)
+    }
+    return codecs
   }
 
   private static func grants(_ value: JSONValue) throws(HookProblem) -> Rights {
@@ -134,7 +161,8 @@ extension Question.Kind {
     case .hello: ["displayName", "cap", "grants"]
     case .join: ["displayName", "metadata", "cap"]
     case .callStart, .callAccept: ["metadata"]
-    case .publish, .callInvite: []
+    case .publish: ["codecs", "layers", "maxBitrate"]
+    case .callInvite: []
     }
   }
 }
