@@ -382,7 +382,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
+        "Webhooks", "Members", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant",
+        "RoostProtocol",
         "Logging", "Basics", "RealMedia",
         "CLinux", "Crypto", "SDP", "PhoneSample", "Threads",
         "STUN", "RTP", "ICE", "SRTP", "TestSupport", "Tokens", "Names", "WebClient",

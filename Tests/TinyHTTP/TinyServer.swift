@@ -1,6 +1,7 @@
 // A server that reads one request a connection and answers with a status line: the other side of the wire in tests.
 
 import Basics
+import Dispatch
 import Foundation
 import Glibc
 import TestSupport
@@ -32,6 +33,7 @@ public final class TinyServer: Sendable {
   public let port: UInt16
   private let listener: Int32
   private let isStopped = Locked(false)
+  private let hasEnded = DispatchSemaphore(value: 0)
 
   /// `answer` gives the status and further header lines; nil never answers, and an empty one closes the connection. Port 0 takes any.
   public convenience init(
@@ -49,20 +51,30 @@ public final class TinyServer: Sendable {
     _ wanted: UInt16, _ keepsAlive: Bool, _ answer: @escaping @Sendable (TinyRequest) -> TinyAnswer?
   ) throws {
     (listener, port) = try Loopback.listen(port: wanted)
-    Thread.detachNewThread { [listener, isStopped] in
+    Thread.detachNewThread { [listener, isStopped, hasEnded] in
       while true {
         let connection = accept(listener, nil, nil)
-        guard connection >= 0, !isStopped.withLock({ $0 }) else { break }
+        guard connection >= 0, !isStopped.withLock({ $0 }) else {
+          if connection >= 0 { close(connection) }
+          break
+        }
         Thread.detachNewThread { Self.serve(connection, keepsAlive, answer) }
       }
+      // Closed here alone: were it closed while this thread is about to wait, it would wait at whatever gets the number next.
+      close(listener)
+      hasEnded.signal()
     }
   }
 
-  /// Takes no further connection.
+  /// Takes no further connection, and gives the port back.
   public func stop() {
-    isStopped.withLock { $0 = true }
+    let isFirst = isStopped.withLock { isStopped in
+      defer { isStopped = true }
+      return !isStopped
+    }
+    guard isFirst else { return }
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
+    hasEnded.wait()
   }
 
   private static func serve(_ connection: Int32, _ keepsAlive: Bool, _ answer: (TinyRequest) -> TinyAnswer?) {

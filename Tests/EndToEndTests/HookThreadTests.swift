@@ -23,7 +23,7 @@ private final class Asking: Sendable {
 
   /// `answer`: what the application says about a user; nil: it hangs.
   init(
-    attempts: Int = 2, timeout: TimeDelta = .seconds(60), _ answer: @escaping @Sendable (String) -> TinyAnswer?
+    attempts: Int = 2, timeout: TimeDelta = .seconds(600), _ answer: @escaping @Sendable (String) -> TinyAnswer?
   ) throws {
     server = try TinyServer.answering { [requests] request in
       requests.withLock { $0 += 1 }
