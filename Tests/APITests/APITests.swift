@@ -99,6 +99,19 @@ extension HTTPResponse {
     case .readGrants: ("", [:], .narrowings(of: user))
     case .narrowGrants: (#"{"grants": ["join"], "room": "B"}"#, [:], .narrow(user: user, to: [.join], room: "B"))
     case .restoreGrants: ("", ["room": "B"], .liftNarrowings(of: user, room: "B"))
+    case .startCall:
+      (
+        #"{"from": "anna", "to": ["ben"], "media": "audio", "extra": {"b": 1.0, "a": 2}}"#, [:],
+        .startCall(
+          CallStartParams(
+            to: ["ben"], kind: .oneToOne, media: .audio, extra: RawJSON(text: #"{"b": 1.0, "a": 2}"#)), of: user)
+      )
+    case .invite:
+      (
+        #"{"users": ["ben"], "from": "anna", "ringTimeoutMs": 6000}"#, [:],
+        .invite(CallInviteParams(callId: "c", users: ["ben"], ringTimeoutMs: 6_000), as: user)
+      )
+    case .withdrawInvitation: ("", [:], .withdraw(user: user, call: "c"))
     case .endCall: ("", [:], .endCall("c"))
     case .removeFromCall: ("", [:], .removeFromCall(user: user, call: "c"))
     // It asks the record file.
@@ -160,6 +173,25 @@ extension HTTPResponse {
       #expect(try await asker.ask(.get, "/events", query: ["after": wrong]).problem().field == "after", "\(wrong)")
     }
     #expect(asker.asked.replays.withLock { $0.count } == 3)
+  }
+
+  @Test func aCallIsMadeAndAnsweredAsOne() async throws {
+    let call = Call(
+      callId: "c", room: "call:c", kind: .oneToOne, media: .audio, answerPolicy: .firstWins, rejectPolicy: .anyEnds,
+      busyPolicy: .reject, state: .ringing, rev: 1, caller: "anna", members: [], createdAt: 1)
+    let asker = Asker(answer: { _ in .success(.started(call)) })
+    let made = try await asker.ask(.post, "/calls", body: #"{"to": ["anna", "ben"]}"#)
+    #expect(made.status == 201 && made.text.contains(#""callId":"c""#))
+    for (body, field) in [
+      (#"{"to": []}"#, "to"), (#"{"to": ["ben"], "ringTimeoutMs": 4}"#, "ringTimeoutMs"), (#"{"kind": "group"}"#, "to"),
+      (#"{"to": ["ben"], "from": ""}"#, "from"), (#"{"to": ["ben"], "extra": null}"#, "extra"),
+    ] {
+      let refused = try await asker.ask(.post, "/calls", body: body)
+      #expect(try refused.status == 400 && refused.problem().field == field, "\(body)")
+    }
+    #expect(asker.asked.wishes.withLock { $0.count } == 1)
+    let busy = Asker(answer: { _ in .failure(ErrorObject(.selfBusy)) })
+    #expect(try await busy.ask(.post, "/calls", body: #"{"to": ["anna", "ben"]}"#).status == 409)
   }
 
   /// `DELETE /rooms/A/participants/..`, as clients resolve it before they send it: not the whole room.

@@ -341,11 +341,13 @@ final class Board {
     var taken: [DeviceID: CallID] = [:]
     for call in board.tables.calls.running.values {
       hold(call.held <= board.rules.seats(call.media), "seats never over the cap")
-      hold(call.joined.count > 0, "a call without anybody is over")
+      hold(call.joined.count > 0 || call.arrangement != nil, "a call without anybody is over")
       hold(call.isAnswered || !call.ringing.isEmpty, "a call that nobody can answer is over")
       hold(call.isGroup || call.joined.count >= 2 || !call.ringing.isEmpty, "nobody talks to himself")
       let hosts = call.members.filter(\.isHost)
-      hold(hosts.count == (call.isGroup ? 1 : 0) && hosts.allSatisfy(\.isJoined), "a group has one host, who is in it")
+      hold(
+        hosts.count == (call.isGroup && call.arrangement == nil ? 1 : 0) && hosts.allSatisfy(\.isJoined),
+        "a group has one host, who is in it")
       for member in call.members {
         if member.isJoined {
           hold(live.updateValue(call.id, forKey: member.user) == nil, "one call a user")

@@ -38,7 +38,10 @@ import Testing
     case .narrow: .narrowings(of: "A")
     case .narrowings: .liftNarrowings(of: "A", room: nil)
     case .liftNarrowings: .move(user: "A", room: "r1", to: "r2")
-    case .move: .removeFromCall(user: "A", call: "c1")
+    case .move: .startCall(CallStartParams(to: ["A", "B"], kind: .oneToOne, media: .video), of: nil)
+    case .startCall: .invite(CallInviteParams(callId: "c1", users: ["A"]), as: nil)
+    case .invite: .withdraw(user: "A", call: "c1")
+    case .withdraw: .removeFromCall(user: "A", call: "c1")
     case .removeFromCall: .endCall("c1")
     case .endCall: .closeRoom("demo")
     case .closeRoom: nil
@@ -74,7 +77,7 @@ import Testing
       }
       (action, count) = (next(after: one), count + 1)
     }
-    #expect(count == 25 && refused > 3 && refused < 12)
+    #expect(count == 28 && refused > 3 && refused < 14)
   }
 
   @Test func aLineSaysWhatItWasAbout() throws {

@@ -358,6 +358,9 @@ private final class Model {
     let actions: [OperatorAction] = [
       .look, .closeRoom(room), .remove(user: user, room: room), .removeFromCall(user: user, call: call), .endCall(call),
       .setLocked(isLocked, room: room), .move(user: user, room: room, to: to), .move(user: user, room: room, to: to),
+      .startCall(CallStartParams(to: [user, "u1", "u2"], kind: .group, media: .video), of: nil),
+      .startCall(CallStartParams(to: ["u3"], kind: .oneToOne, media: .audio), of: user),
+      .invite(CallInviteParams(callId: call, users: [user]), as: nil), .withdraw(user: user, call: call),
     ]
     if let action = actions.randomElement(using: &outside) { _ = scene.operate(action) }
     _ = scene.operate(.setLocked(false, room: room))

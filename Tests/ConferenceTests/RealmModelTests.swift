@@ -164,6 +164,8 @@ private final class RealmPlay {
       .blockCounts(), .revoke("token of \(user)"),
       .liftRevocation("token of \(user)"), .narrow(user: user, to: .all, room: room), .narrowings(of: nil),
       .liftNarrowings(of: user, room: nil), .endCall(someCall(of: realm)),
+      .startCall(CallStartParams(to: [user, somebody()], kind: .group, media: .video), of: nil),
+      .invite(CallInviteParams(callId: someCall(of: realm), users: [user]), as: nil),
     ]
     guard let action = actions.randomElement(using: &random) else { return }
     let come = realms.operate(action, in: isShared ? .default : realm, at: now)

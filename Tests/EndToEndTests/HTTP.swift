@@ -45,12 +45,14 @@ extension TestServer {
 
   /// `base`: another of its listeners than that of the page.
   func ask(
-    _ path: String, method: String = "GET", headers: [String: String] = [:], at base: String? = nil
+    _ path: String, method: String = "GET", headers: [String: String] = [:], content: String? = nil,
+    at base: String? = nil
   ) async throws -> HTTPAnswer {
     let base = base ?? "http://127.0.0.1:\(server.port)"
     var request = URLRequest(url: try #require(URL(string: base + path)))
     request.httpMethod = method
     request.allHTTPHeaderFields = headers
+    request.httpBody = content.map { Data($0.utf8) }
     let (body, response) = try await URLSession.shared.data(for: request)
     return HTTPAnswer(response: try #require(response as? HTTPURLResponse), bytes: Array(body))
   }

@@ -16,11 +16,24 @@ extension EndToEnd {
     private static let secret = "0123456789abcdefghijklmnopqrstuvwxyz"
     private static let token = "a long random text"
 
+    /// What asks the API.
+    private struct Asker {
+      let server: TestServer
+      let base: String
+
+      func callAsFunction(
+        _ method: String, _ path: String, _ secret: String, _ content: String? = nil
+      ) async throws -> HTTPAnswer {
+        var headers = ["Authorization": "Bearer \(secret)"]
+        if content != nil { headers["Content-Type"] = "application/json" }
+        return try await server.ask("/api/v1\(path)", method: method, headers: headers, content: content, at: base)
+      }
+    }
+
     /// A server with the API, a key of `default` and one of `clinic`, and what asks it.
     private func with(
       change: @escaping (inout ServerConfiguration, URL) -> Void = { _, _ in },
-      _ body: (TestServer, (_ method: String, _ path: String, _ secret: String) async throws -> HTTPAnswer) async throws
-        -> Void
+      _ body: (TestServer, Asker) async throws -> Void
     ) async throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "api-\(UUID())")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,11 +51,7 @@ extension EndToEnd {
         change(&$0, folder)
       }) { server in
         #expect(server.server.apiPort == port)
-        try await body(server) { method, path, secret in
-          try await server.ask(
-            "/api/v1\(path)", method: method, headers: ["Authorization": "Bearer \(secret)"],
-            at: "http://127.0.0.1:\(port)")
-        }
+        try await body(server, Asker(server: server, base: "http://127.0.0.1:\(port)"))
       }
     }
 
@@ -115,7 +124,27 @@ extension EndToEnd {
     @Test func withoutARecordFileThereAreNoEvents() async throws {
       try await with { _, ask in
         let answer = try await ask("GET", "/events", Self.shop)
-        #expect(answer.isProblem(404, "INVALID_STATE"), "\(answer.body)")
+        #expect(answer.isProblem(409, "INVALID_STATE"), "\(answer.body)")
+      }
+    }
+
+    @Test func anApplicationCallsUsersToEachOther() async throws {
+      try await with { server, ask in
+        let (anna, ben) = (try await server.phone("anna"), try await server.phone("ben"))
+        let wish = #"{"from": "anna", "to": ["ben"], "media": "audio", "extra": {"order": 1}}"#
+        let made = try await ask("POST", "/calls", Self.shop, wish)
+        #expect(made.status == 201 && made.body.contains(#""caller":"anna""#))
+        let ring = try await anna.hears(\.incoming)
+        #expect(ring.from == "ben" && ring.call.caller == "anna")
+        let id = ring.call.callId
+        #expect(try await ask("POST", "/calls/\(id)/invitations", Self.shop, #"{"users": ["x"]}"#).isProblem(409))
+        _ = try await anna.accept(id)
+        #expect(try await ben.hears(\.incoming).from == "anna")
+        #expect(try await ask("POST", "/calls", Self.shop, wish).isProblem(409, "SELF_BUSY"))
+        #expect(try await ask("DELETE", "/calls/\(id)/invitations/ben", Self.clinic).status == 404, "another realm")
+        #expect(try await ask("DELETE", "/calls/\(id)/invitations/ben", Self.shop).body == "{\"removed\":1}\n")
+        #expect(try await anna.hears(\.ended, of: id).reason == .cancelled)
+        await [anna, ben].close()
       }
     }
 

@@ -107,7 +107,7 @@ def test_the_examples_of_the_document_work(server, tmp_path):
 
 def examples(text: str, server: API, key: pathlib.Path) -> subprocess.CompletedProcess:
     text = text.replace("curl --silent", "curl --fail-with-body --silent")
-    environment = {"PATH": "/usr/bin:/bin", "API": server.api, "SECRET_FILE": str(key)}
+    environment = {"PATH": "/usr/bin:/bin", "API": server.api, "SECRET_FILE": str(key), "CALL": "none"}
     return subprocess.run(["bash", "-euo", "pipefail", "-c", text], capture_output=True, text=True, env=environment)
 
 
@@ -122,6 +122,17 @@ def test_a_room_is_changed_in_parts(server):
         assert refused.status == 400 and (problem["code"], problem["field"]) == (-32602, field), body
     missing = json.loads(server.ask("GET", "/rooms/nowhere").body)
     assert (missing["status"], missing["code"], missing["name"]) == (404, 2001, "ROOM_NOT_FOUND")
+
+
+def test_a_call_needs_a_caller_who_is_there(server):
+    wish = {"from": "anna", "to": ["ben"], "extra": {"order": 7}}
+    refused = server.ask("POST", "/calls", json.dumps(wish))
+    problem = json.loads(refused.body)
+    assert (refused.status, problem["code"], problem["name"]) == (409, 3003, "INVALID_STATE"), problem
+    wrong = json.loads(server.ask("POST", "/calls", json.dumps({**wish, "ringTimeoutMs": 1})).body)
+    assert (wrong["status"], wrong["field"]) == (400, "ringTimeoutMs")
+    assert server.ask("POST", "/calls/none/invitations", '{"users": ["ben"]}').status == 404
+    assert json.loads(server.ask("GET", "/calls").body) == {"calls": []}
 
 
 def test_a_post_with_one_key_is_done_once(server):

@@ -13,7 +13,7 @@ from .declarations import Mistake, Object, Place, Protocol
 
 FOLDER = "Sources/doors/API"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-OPERATION = re.compile(r"  case (\w+)  // ([A-Z]+) (/\S*)((?: \?\w+)*)(?: (\w+))? -> (\w+)")
+OPERATION = re.compile(r"  case (\w+)  // ([A-Z]+) (/\S*)((?: \?\w+)*)(?: (\w+))? -> (?:(\d{3}) )?(\w+)")
 PREFIX = "#/components/schemas/"
 TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
 # What a query may say, beside names.
@@ -40,6 +40,7 @@ class Operation:
     path: str
     query: list[str]
     body: str | None
+    status: str
     result: str
     doc: str
     place: Place
@@ -78,9 +79,9 @@ def operations(root: pathlib.Path, known: Protocol) -> list[Operation]:
             continue
         found = OPERATION.fullmatch(line)
         if not found or found[2] not in METHODS:
-            raise place.expects("`case name  // METHOD /path ?query Body -> Result`")
+            raise place.expects("`case name  // METHOD /path ?query Body -> Result`, with a status before the result where it is not 200")
         query = found[4].replace("?", " ").split()
-        one = Operation(found[1], found[2], found[3], query, found[5], found[6], doc, place)
+        one = Operation(found[1], found[2], found[3], query, found[5], found[6] or "200", found[7], doc, place)
         check(one, known)
         made.append(one)
     declarations.once([(f"{one.method} {one.path}", one.place) for one in made])
@@ -140,7 +141,7 @@ def described(one: Operation) -> schema.Schema:
         said["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"$ref": PREFIX + one.body}}}}
     result = {"description": "Done.", "content": {"application/json": {"schema": {"$ref": PREFIX + one.result}}}}
     refusals = [*REFUSALS, *HEADS, *(CONTENT if one.method in ("POST", "PUT", "PATCH") else [])]
-    return {**said, "responses": {"200": result, **{status: {"$ref": f"#/components/responses/{status}"} for status in sorted(refusals)}}}
+    return {**said, "responses": {one.status: result, **{status: {"$ref": f"#/components/responses/{status}"} for status in sorted(refusals)}}}
 
 
 def responses() -> dict[str, schema.Schema]:
@@ -200,12 +201,17 @@ def table(known: Protocol, made: list[Operation]) -> str:
     ]
     for one in made:
         body = listed([field.key for field in known.objects[one.body].fields]) if one.body else "nil"
-        whole = f'APIRoute(method: "{one.method}", path: "{one.path}", query: {listed(one.query)}, body: {body})'
+        status = "" if one.status == "200" else f", status: {one.status}"
+        where = f'method: "{one.method}", path: "{one.path}", query: {listed(one.query)},'
+        inside = f"{where} body: {body}{status})"
         lines.append(f"    case .{one.name}:")
-        if len(whole) + 6 <= 120:
-            lines.append(f"      {whole}")
+        if len(inside) + 15 <= 120:
+            lines.append(f"      APIRoute({inside}")
+        elif len(inside) + 8 <= 120:
+            lines += ["      APIRoute(", f"        {inside}"]
         else:
-            lines += ["      APIRoute(", f"        {whole[9:]}"]
+            lines += ["      APIRoute(", f"        {where}", f"        body: {body}" + ("," if status else ")")]
+            lines += [f"        {status[2:]})"] if status else []
     return "\n".join([*lines, "    }", "  }", "}", ""])
 
 

@@ -158,11 +158,15 @@ public struct API: Sendable {
       switch try APIPlan(operation, asked) {
       case .perform(let wish, let result):
         perform(wish, realm, key.name, request.peer) { outcome in
-          answerWith(request, answer) { () throws(ErrorObject) in Self.text(try result(try outcome.get())) }
+          answerWith(request, operation.route.status, answer) { () throws(ErrorObject) in
+            Self.text(try result(try outcome.get()))
+          }
         }
       case .replay(let after):
         replay(after, realm) { outcome in
-          answerWith(request, answer) { () throws(ErrorObject) in ReplayPage.text(try outcome.get()) }
+          answerWith(request, operation.route.status, answer) { () throws(ErrorObject) in
+            ReplayPage.text(try outcome.get())
+          }
         }
       }
     } catch {
@@ -171,12 +175,13 @@ public struct API: Sendable {
   }
 
   private func answerWith(
-    _ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ request: HTTPRequest, _ status: Int, _ answer: @escaping @Sendable (HTTPResponse) -> Void,
     _ text: () throws(ErrorObject) -> [UInt8]?
   ) {
     do throws(ErrorObject) {
       guard let body = try text() else { throw ErrorObject(.internalError) }
-      answer(HTTPResponse(contentType: "application/json", headers: Self.headers, body: body))
+      answer(
+        HTTPResponse(status: status, contentType: "application/json", headers: Self.headers, body: body))
     } catch {
       refuse(request, error, answer)
     }

@@ -54,6 +54,11 @@ enum APIPlan {
     case .readCall:
       let id = try request.segment("call")
       self.init(.look) { (answer) throws(ErrorObject) in try APIPlan.call(id, answer) }
+    case .startCall: self.init(try APIPlan.start(try request.body(CallWish.self)), result: APIPlan.started)
+    case .invite: self.init(try APIPlan.invite(request), result: APIPlan.invited)
+    case .withdrawInvitation:
+      self.init(
+        .withdraw(user: try request.segment("user"), call: try request.segment("call")), result: APIPlan.removed)
     case .endCall: self.init(.endCall(try request.segment("call")), result: APIPlan.ended)
     case .removeFromCall:
       self.init(
@@ -89,6 +94,23 @@ extension APIPlan {
       return .banAddressOf(user: user, room: room, until: wish.until)
     case (nil, nil), (_?, _?): throw .parameter("address", expected: "either address or user")
     }
+  }
+
+  private static func start(_ wish: CallWish) throws(ErrorObject) -> OperatorAction {
+    let params = CallStartParams(
+      to: wish.to, kind: wish.kind ?? .oneToOne, media: wish.media ?? .video, ringTimeoutMs: wish.ringTimeoutMs,
+      rejectPolicy: wish.rejectPolicy, busyPolicy: wish.busyPolicy, extra: wish.extra, push: wish.push)
+    try Request.call(.start(params)).validate()
+    return .startCall(params, of: try APIRequest.name(wish.from, "from"))
+  }
+
+  private static func invite(_ request: APIRequest) throws(ErrorObject) -> OperatorAction {
+    let wish = try request.body(InviteWish.self)
+    let params = CallInviteParams(
+      callId: try request.segment("call"), users: wish.users, extra: wish.extra, push: wish.push,
+      ringTimeoutMs: wish.ringTimeoutMs, busyPolicy: wish.busyPolicy)
+    try Request.call(.invite(params)).validate()
+    return .invite(params, as: try APIRequest.name(wish.from, "from"))
   }
 
   private static func address(_ text: String) throws(ErrorObject) -> AddressRange {
@@ -149,6 +171,16 @@ extension APIPlan {
   @Sendable private static func ended(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
     guard case .ended(let call) = answer else { throw ErrorObject(.internalError) }
     return call
+  }
+
+  @Sendable private static func started(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .started(let call) = answer else { throw ErrorObject(.internalError) }
+    return call
+  }
+
+  @Sendable private static func invited(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .invited(let result) = answer else { throw ErrorObject(.internalError) }
+    return result
   }
 
   private static func call(_ id: String, _ answer: OperatorAnswer) throws(ErrorObject) -> Result {

@@ -194,6 +194,44 @@ public struct NarrowedCount: Codable, Hashable, Sendable {
 
 // MARK: - Calls
 
+/// A call between users that an application wants.
+public struct CallWish: Codable, Hashable, Sendable {
+  /// Who is to be the caller; absent: the first of `to`.
+  public var from: String?
+  /// Whom they are to call. The caller counts as nobody.
+  public var to: [String]
+  /// `one_to_one` (one user), `one_to_many` or `group`; absent: `one_to_one`.
+  public var kind: CallKind?
+  /// Absent: `video`.
+  public var media: MediaClass?
+  /// How long each of them rings, 5,000 to 180,000 milliseconds.
+  public var ringTimeoutMs: Int64?
+  /// As of `call.start`.
+  public var rejectPolicy: RejectPolicy?
+  /// As of `call.start`.
+  public var busyPolicy: BusyPolicy?
+  /// Any JSON up to 4 KiB, shown to all members as it was written.
+  public var extra: RawJSON?
+  /// Any JSON up to 4 KiB for whoever wakes phones.
+  public var push: RawJSON?
+}
+
+/// Users who are to be rung for a call.
+public struct InviteWish: Codable, Hashable, Sendable {
+  /// Whom to ring.
+  public var users: [String]
+  /// As whom, of those who are in it; absent: as the host, the caller or who has been in it longest.
+  public var from: String?
+  /// What becomes of one who is in another call; absent: they are rung.
+  public var busyPolicy: BusyPolicy?
+  /// How long to ring, 5,000 to 180,000 milliseconds.
+  public var ringTimeoutMs: Int64?
+  /// Any JSON up to 4 KiB, shown to those users as it was written.
+  public var extra: RawJSON?
+  /// Any JSON up to 4 KiB for whoever wakes phones.
+  public var push: RawJSON?
+}
+
 /// A page of calls.
 public struct CallPage: Codable, Hashable, Sendable {
   /// Those that ring or run, the oldest first.

@@ -1,6 +1,6 @@
 // Everything that the API does: one line for each, which scripts/wire reads. It makes the table of routes, and the OpenAPI document.
 //
-// `// METHOD /path ?query Body -> Result`: names in braces are segments of the path, and each `?name` may be in the query, as may `realm`.
+// `// METHOD /path ?query Body -> Result`, with another status than 200 before the result: names in braces are segments of the path, and each `?name` may be in the query, as may `realm`.
 
 /// One thing that the API does. The comment is the summary that its document has.
 public enum APIOperation: String, CaseIterable, Sendable {
@@ -50,6 +50,12 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case listCalls  // GET /calls ?page -> CallPage
   /// One call that rings or runs.
   case readCall  // GET /calls/{call} -> Call
+  /// Calls users for one of them. The caller's devices ring first, and everybody else once the caller has picked up.
+  case startCall  // POST /calls CallWish -> 201 Call
+  /// Rings users for a call that somebody is in.
+  case invite  // POST /calls/{call}/invitations InviteWish -> CallInviteResult
+  /// Stops ringing a user, whoever has called or invited them.
+  case withdrawInvitation  // DELETE /calls/{call}/invitations/{user} -> RemovedCount
   /// Ends a call for everybody. The call as it ended.
   case endCall  // DELETE /calls/{call} -> Call
   /// Puts a user out of a call, or stops ringing them.
@@ -67,4 +73,6 @@ struct APIRoute: Sendable {
   let query: [String]
   /// Fields that the content may have; nil where there is none.
   let body: [String]?
+  /// What is answered where it was done.
+  var status = 200
 }

@@ -10,7 +10,7 @@ extension OperatorAnswer: Encodable {
   }
 
   /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"moved": 1}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
-  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
+  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` `{"call": {…}}` or the result of `call.invite`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     switch self {
@@ -40,7 +40,8 @@ extension OperatorAnswer: Encodable {
     case .narrowings(let narrowings, let next):
       try container.encode(narrowings, forKey: .grants)
       try container.encodeIfPresent(next, forKey: .next)
-    case .ended(let call): try container.encode(call, forKey: .call)
+    case .ended(let call), .started(let call): try container.encode(call, forKey: .call)
+    case .invited(let result): try result.encode(to: encoder)
     }
   }
 }

@@ -1,5 +1,5 @@
 // What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
-// bans, lift blocks, end calls.
+// bans, lift blocks, start calls, ask users into them, end them.
 
 import Basics
 import Calls
@@ -52,6 +52,12 @@ public enum OperatorAction: Hashable, Sendable {
   case narrowings(of: String?, page: Int = 1)
   /// Gives a user back what their tokens give: in a room, or everywhere and in all rooms.
   case liftNarrowings(of: String, room: String?)
+  /// Calls users for one of them, or else for the first of those named: their devices ring first, and the others once they have picked up.
+  case startCall(CallStartParams, of: String?)
+  /// Rings users for a call, as this member of it does, or else as its host.
+  case invite(CallInviteParams, as: String?)
+  /// Takes an invitation or a call back: a user stops ringing.
+  case withdraw(user: String, call: String)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
@@ -85,6 +91,10 @@ public enum OperatorAnswer: Hashable, Sendable {
   case narrowings([KeptNarrowing], next: Int? = nil)
   /// The call as it ended.
   case ended(Call)
+  /// The call that rings its caller.
+  case started(Call)
+  /// Who was asked into a call, and who could not be.
+  case invited(CallInviteResult)
 
   /// Entries of one page: an answer is made and written in one go.
   public static let pageSize = 1_000

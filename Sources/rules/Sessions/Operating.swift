@@ -29,7 +29,7 @@ extension Sessions {
     case .look, .lookAt, .change, .closeRoom, .setLocked, .setMedia, .remove, .move, .bans, .liftBan, .banAddress,
       .banAddressOf,
       .liftAddress,
-      .blockCounts, .blocks, .liftBlocks, .removeFromCall, .endCall:
+      .blockCounts, .blocks, .liftBlocks, .startCall, .invite, .withdraw, .removeFromCall, .endCall:
       return nil
     }
   }

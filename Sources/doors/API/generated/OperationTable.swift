@@ -50,6 +50,17 @@ extension APIOperation {
       APIRoute(method: "GET", path: "/calls", query: ["page"], body: nil)
     case .readCall:
       APIRoute(method: "GET", path: "/calls/{call}", query: [], body: nil)
+    case .startCall:
+      APIRoute(
+        method: "POST", path: "/calls", query: [],
+        body: ["from", "to", "kind", "media", "ringTimeoutMs", "rejectPolicy", "busyPolicy", "extra", "push"],
+        status: 201)
+    case .invite:
+      APIRoute(
+        method: "POST", path: "/calls/{call}/invitations", query: [],
+        body: ["users", "from", "busyPolicy", "ringTimeoutMs", "extra", "push"])
+    case .withdrawInvitation:
+      APIRoute(method: "DELETE", path: "/calls/{call}/invitations/{user}", query: [], body: nil)
     case .endCall:
       APIRoute(method: "DELETE", path: "/calls/{call}", query: [], body: nil)
     case .removeFromCall:

@@ -112,6 +112,9 @@ struct Answer: Plan {
   private var device: DeviceID { membership.device }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
+    if let arrangement = membership.call.arrangement {
+      return PickUp(answer: self, arrangement: arrangement).commit(&tables, &step)
+    }
     let leg = Leg(user, in: id)
     leg.leaveOtherCall(&tables, &step)
     let listeners = tables.audience(membership.call)
@@ -185,7 +188,7 @@ extension Tables {
     calls.cancel(.callerGrace(id))
     // While it rang there was nobody whom the caller's media could have kept waiting.
     if let call = calls[id], call[call.caller]?.isMediaUp == false {
-      Leg(call.caller, in: id).awaitMedia(&self, at: now)
+      Leg(call.caller, in: id).awaitMedia(&calls, rules, at: now)
     }
   }
 }

@@ -47,7 +47,7 @@ extension Switchboard {
     move(now, of: id) { presence, tables, step in
       tables.devices.supersede(id)
       presence.noteLoss(&tables)
-      presence.stopRinging(&tables)
+      presence.stopRinging(&tables.calls)
       presence.wentAway(&tables, &step)
     }
   }
@@ -57,7 +57,7 @@ extension Switchboard {
     move(now, of: id) { presence, tables, step in
       presence.endLeg(LegEnd(goneFor: reason), &tables, &step)
       tables.devices.remove(id)
-      presence.stopRinging(&tables)
+      presence.stopRinging(&tables.calls)
       presence.wentAway(&tables, &step)
     }
   }
@@ -121,9 +121,9 @@ private struct Presence {
   }
 
   /// Calls ring here no more.
-  func stopRinging(_ tables: inout Tables) {
-    for call in tables.calls.ringing(user) {
-      tables.calls.update(user, in: call.id) { $0.ring?.remove(device) }
+  func stopRinging(_ calls: inout CallTable) {
+    for call in calls.ringing(user) {
+      calls.update(user, in: call.id) { $0.ring?.remove(device) }
     }
   }
 

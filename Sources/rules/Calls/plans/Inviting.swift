@@ -9,7 +9,47 @@ extension Switchboard {
   public mutating func invite(_ params: CallInviteParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    serve(try Invitation(params, from: device, tables, at: now), from: device, at: now)
+    let membership = try tables.joinedMembership(params.callId, device, at: now)
+    return serve(try Invitation(params, by: membership, tables, at: now), from: device, at: now)
+  }
+
+  /// The same for an application: as `user`, or else as the host, the caller or who has been in it longest.
+  /// - Returns: what follows, and what the inviter would be told.
+  /// - Throws: as above, but 3008 where the user is not in it on any device, and 3003 where nobody is.
+  public mutating func invite(
+    _ params: CallInviteParams, as user: String?, at now: Now
+  ) throws(ErrorObject) -> (effects: [CallEffect], result: CallInviteResult) {
+    let inviter = try tables.runningCall(params.callId, at: now).inviter(user, tables.devices)
+    let plan = try Invitation(params, by: inviter, tables, at: now)
+    let effects = move(now) { tables, step in plan.commit(&tables, &step) }
+    for case .reply(.invited(let result)) in effects { return (effects, result) }
+    throw ErrorObject(.internalError)
+  }
+
+  /// Takes an invitation back for an application: this user stops ringing.
+  /// - Throws: 3001, 3002; 3008 for one who does not ring.
+  public mutating func withdraw(_ user: String, from callId: String, at now: Now) throws(ErrorObject) -> [CallEffect] {
+    let call = try tables.runningCall(callId, at: now)
+    guard call[user]?.isRinging == true else {
+      throw ErrorObject(.userNotFound, "This user is not rung for the call.")
+    }
+    return move(now) { tables, step in Callee(user, in: call.id).withdraw(by: nil, &tables, &step) }
+  }
+}
+
+extension LiveCall {
+  /// Who asks others into it for an application.
+  fileprivate func inviter(_ user: String?, _ devices: DeviceTable) throws(ErrorObject) -> Membership {
+    let present = joined.filter { $0.device != nil }
+    let longest = present.min { ($0.joinedAt ?? .max) < ($1.joinedAt ?? .max) }
+    let host = present.first(where: \.isHost) ?? present.first { $0.user == caller } ?? longest
+    guard let chosen = user.map({ user in present.first { $0.user == user } }) ?? host, let device = chosen.device
+    else {
+      throw user == nil
+        ? ErrorObject(.invalidState, "Nobody is in the call who could ask others into it.")
+        : ErrorObject(.userNotFound, "This user is not in the call.")
+    }
+    return Membership(call: self, member: chosen, device: device, predecessor: devices[device]?.predecessor)
   }
 }
 
@@ -24,8 +64,7 @@ private struct Invitation: Plan {
   /// Those among them whom others ring too often.
   private let tooOften: Set<String>
 
-  init(_ params: CallInviteParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
-    let membership = try tables.joinedMembership(params.callId, device, at: now)
+  init(_ params: CallInviteParams, by membership: Membership, _ tables: Tables, at now: Now) throws(ErrorObject) {
     guard !tables.isDraining else { throw ErrorObject(.draining) }
     let users = params.users.unique()
     let new = users.filter { $0 != membership.user && membership.call[$0]?.isGone ?? true }
@@ -49,7 +88,7 @@ private struct Invitation: Plan {
     let request = RingRequest(
       from: membership.user, inProgress: true, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
       push: params.push)
-    for (user, reach) in reach { Callee(user, in: membership.id).begin(request, reach, &tables, at: step.now) }
+    for (user, reach) in reach { Callee(user, in: membership.id).begin(request, reach, &tables.calls, at: step.now) }
     step.reply(.invited(result(reach, busy: busy)))
     if !rung.isEmpty { announce(rung, listeners, &tables, &step) }
     for (user, reach) in reach { Callee(user, in: membership.id).reached(reach, &tables, &step) }

@@ -38,12 +38,12 @@ struct Leg {
     tables.devices.beginLeg(on: device)
     // Who was rung in vain before has missed nothing any more; their record follows when they leave.
     if let seen = tables.archive.see(user, id.text) { step.emit(.recordSeen(seen)) }
-    awaitMedia(&tables, at: step.now)
+    awaitMedia(&tables.calls, tables.rules, at: step.now)
   }
 
   /// From here on the leg has `connectTimeout` for its media to come up.
-  func awaitMedia(_ tables: inout Tables, at now: Now) {
-    tables.calls.set(.connect(id, user), at: now.instant + tables.rules.connectTimeout)
+  func awaitMedia(_ calls: inout CallTable, _ rules: CallRules, at now: Now) {
+    calls.set(.connect(id, user), at: now.instant + rules.connectTimeout)
   }
 
   /// The user leaves the call that they are in for this one.
@@ -59,7 +59,7 @@ struct Leg {
     let name = tables.devices[device]?.name
     tables.calls.update(user, in: id) { $0.beginLeg(on: device, name) }
     tables.devices.beginLeg(on: device)
-    if membership.call.isAnswered { awaitMedia(&tables, at: step.now) }
+    if membership.call.isAnswered { awaitMedia(&tables.calls, tables.rules, at: step.now) }
     tables.tellMember(user, in: id, to: listeners, &step) { .memberState($0) }
     step.tellStopped([old], id, rev: tables.calls[id]?.rev ?? 0, .replaced, by: user)
     step.emit(.moveSeat(from: old, to: device))

@@ -71,13 +71,13 @@ struct Callee {
 
   /// Begins the ring, and the clock runs from here; or the user is what they stay, as they are not to be rung. The call is seen so from
   /// its first word on, and what `reached` tells is no news of it.
-  func begin(_ request: RingRequest, _ reach: Reach, _ tables: inout Tables, at now: Now) {
+  func begin(_ request: RingRequest, _ reach: Reach, _ calls: inout CallTable, at now: Now) {
     switch reach {
     case .ringing, .waiting:
-      tables.calls.beginRing(user, in: id, request.terms(at: now), until: now.instant + request.time)
-    case .busy: tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.busy, .busy) }
+      calls.beginRing(user, in: id, request.terms(at: now), until: now.instant + request.time)
+    case .busy: calls.update(user, in: id) { ($0.state, $0.reason) = (.busy, .busy) }
     case .unreachable, .tooOften:
-      tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.unreachable, .unreachable) }
+      calls.update(user, in: id) { ($0.state, $0.reason) = (.unreachable, .unreachable) }
     }
   }
 
@@ -101,13 +101,13 @@ struct Callee {
     case .ringing, .waiting:
       let (hasPush, isReachable) = (tables.rules.hasPush, tables.devices.isReachable(user))
       if hasPush, !isReachable { return wake(&tables, &step) }
-      if hasPush || !isReachable { awaitDelivery(&tables, at: step.now) }
+      if hasPush || !isReachable { awaitDelivery(&tables.calls, tables.rules, at: step.now) }
     }
   }
 
   /// From here on a device has `deliverTimeout` to say that it rings.
-  func awaitDelivery(_ tables: inout Tables, at now: Now) {
-    tables.calls.set(.deliver(id, user), at: now.instant + tables.rules.deliverTimeout)
+  func awaitDelivery(_ calls: inout CallTable, _ rules: CallRules, at now: Now) {
+    calls.set(.deliver(id, user), at: now.instant + rules.deliverTimeout)
   }
 
   private func becomeBusy(_ tables: inout Tables, _ step: inout Step) {

@@ -27,7 +27,7 @@ private enum Start: Plan {
       self = .again(try StartAgain(known, device, tables, at: now))
       return
     }
-    let callees = try Self.callees(params, of: user)
+    let callees = try params.callees(of: user)
     let policies = try CallPolicies(params)
     guard !tables.isDraining else { throw ErrorObject(.draining) }
     let limit = tables.rules.seats(params.media)
@@ -51,12 +51,15 @@ private enum Start: Plan {
     case .again(let plan): plan.commit(&tables, &step)
     }
   }
+}
 
-  /// Everybody once, and not oneself.
-  private static func callees(_ params: CallStartParams, of user: String) throws(ErrorObject) -> [String] {
-    let callees = params.to.unique(except: user)
+extension CallStartParams {
+  /// Whom a user calls with it: everybody once, and not oneself.
+  /// - Throws: 3012 where nobody is left, −32602 where the kind has one and there are more.
+  func callees(of user: String) throws(ErrorObject) -> [String] {
+    let callees = to.unique(except: user)
     guard !callees.isEmpty else { throw ErrorObject(.cannotCallSelf) }
-    if params.kind == .oneToOne, callees.count > 1 { throw .parameter("to", expected: "one user for one_to_one") }
+    if kind == .oneToOne, callees.count > 1 { throw .parameter("to", expected: "one user for one_to_one") }
     return callees
   }
 }
@@ -128,6 +131,15 @@ private struct StartAgain: Plan {
   }
 }
 
+extension CallMember {
+  /// Somebody whom a call is meant for, before they are rung.
+  init(callee user: String, of caller: String, _ tables: Tables) {
+    self.init(user: user, displayName: tables.devices.displayName(of: user), state: .inviting)
+    terms.isOriginal = true
+    terms.isBlocking = tables.blocks.has(user, blocked: caller)
+  }
+}
+
 extension Tables {
   /// The reply to a start of a call that runs already.
   func startedAgain(_ call: LiveCall, at now: Now) -> CallReply {
@@ -163,12 +175,7 @@ private struct NewCall: Plan {
   private func placeCall(_ tables: inout Tables, _ step: inout Step) {
     var call = call(number: tables.calls.makeNumber(), at: step.now)
     call.put(caller(tables.devices, at: step.now))
-    for callee in callees {
-      var member = CallMember(user: callee, displayName: tables.devices.displayName(of: callee), state: .inviting)
-      member.terms.isOriginal = true
-      member.terms.isBlocking = tables.blocks.has(callee, blocked: user)
-      call.put(member)
-    }
+    for callee in callees { call.put(CallMember(callee: callee, of: user, tables)) }
     tables.calls.add(call)
     tables.legs.set(user, id, &step)
     tables.devices.beginLeg(on: device)
@@ -195,24 +202,51 @@ private struct NewCall: Plan {
   }
 
   private func open(_ tables: inout Tables, _ step: inout Step) {
-    let reach = tables.reaches(callees, from: user, busy: policies.busy, except: tooOften)
-    let request = RingRequest(
-      from: user, inProgress: false, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
-      push: params.push)
-    for (user, reach) in reach { Callee(user, in: id).begin(request, reach, &tables, at: step.now) }
+    let rings = Rings(
+      id, tables.reaches(callees, from: user, busy: policies.busy, except: tooOften))
+    rings.begin(RingRequest(params, from: user, tables.rules), &tables.calls, at: step.now)
     guard let call = tables.calls[id] else { return }
     let shown = tables.calls.wireAsItStays(call, at: step.now)
     step.emit(.seat(device, id, call.media))
-    step.reply(
-      .started(
-        shown, busy: reach.filter { $0.reach.isBusy }.map(\.user),
-        unreachable: reach.filter(\.reach.isUnreachable).map(\.user), glare: false))
+    step.reply(.started(shown, busy: rings.busy, unreachable: rings.unreachable, glare: false))
     step.tell(tables.devices.hearing(of: user).filter { $0 != device }, .callCreated(CallEvent(call: shown)))
     step.count(.started(call.kind))
     tables.hook(.callStarted, id, user: user, &step)
+    rings.deliver(&tables, &step)
+  }
+}
+
+/// The rings of those whom a call is meant for, as its caller comes into it.
+struct Rings {
+  private let id: CallID
+  private let reach: [(user: String, reach: Reach)]
+
+  init(_ id: CallID, _ reach: [(user: String, reach: Reach)]) { (self.id, self.reach) = (id, reach) }
+
+  /// Begins them. Nobody is told before `deliver`.
+  func begin(_ request: RingRequest, _ calls: inout CallTable, at now: Now) {
+    for (user, reach) in reach { Callee(user, in: id).begin(request, reach, &calls, at: now) }
+  }
+
+  /// Those among them who are in another call.
+  var busy: [String] { reach.filter { $0.reach.isBusy }.map(\.user) }
+  /// Those without a device.
+  var unreachable: [String] { reach.filter(\.reach.isUnreachable).map(\.user) }
+
+  /// Rings their devices, and says what becomes of who cannot be rung.
+  func deliver(_ tables: inout Tables, _ step: inout Step) {
     for (user, reach) in reach where reach.rings {
       Callee(user, in: id).deliver(to: tables.devices.callable(user), &tables, &step)
     }
     for (user, reach) in reach { Callee(user, in: id).reached(reach, &tables, &step) }
+  }
+}
+
+extension RingRequest {
+  /// What a call rings with that begins now.
+  init(_ params: CallStartParams, from user: String, _ rules: CallRules) {
+    self.init(
+      from: user, inProgress: false, time: rules.ringTime(params.ringTimeoutMs), extra: params.extra,
+      push: params.push)
   }
 }

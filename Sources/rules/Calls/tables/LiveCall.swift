@@ -22,12 +22,18 @@ struct LiveCall: Equatable, Sendable {
   var departure: Departure?
   /// A change of media that waits for the other's answer.
   var mediaRequest: MediaRequest?
+  /// Whom it is meant for, while its caller has yet to pick up.
+  private(set) var arrangement: Arrangement?
   /// In the order of coming.
   private(set) var order: [String] = []
   private var byUser: [String: CallMember] = [:]
 
-  init(_ origin: CallOrigin, kind: CallKind, media: MediaClass, policies: CallPolicies, state: CallState) {
+  init(
+    _ origin: CallOrigin, kind: CallKind, media: MediaClass, policies: CallPolicies, state: CallState,
+    _ arrangement: Arrangement? = nil
+  ) {
     (self.origin, self.kind, self.media, self.policies, self.state) = (origin, kind, media, policies, state)
+    self.arrangement = arrangement
   }
 
   var id: CallID { origin.id }
@@ -80,9 +86,12 @@ struct LiveCall: Equatable, Sendable {
 
   // MARK: - How it stands
 
-  /// Whether it is a call of this other user's that rings `user`: they are in it, and have started it or asked the user into it.
+  /// Whether it is a call of this other user's that rings `user`: they are in it, and have started it or asked the user into it, or it is
+  /// meant for them once the user has picked up.
   func rings(_ user: String, for other: String) -> Bool {
-    guard byUser[other]?.isJoined == true, let ring = byUser[user]?.ring else { return false }
+    guard let ring = byUser[user]?.ring else { return false }
+    if let arrangement { return arrangement.callees.contains(other) }
+    guard byUser[other]?.isJoined == true else { return false }
     return caller == other || ring.terms.from == other
   }
 
@@ -103,7 +112,7 @@ struct LiveCall: Equatable, Sendable {
 
   /// Why a call ends whose last callee is gone before anyone answered, and by whose doing.
   var unansweredEnd: (reason: Reason, by: String?) {
-    let callees = members.filter { $0.user != caller }
+    let callees = members.filter { $0.user != caller || arrangement != nil }
     let outcomes: [(MemberState, Reason)] = [
       (.declined, .rejected), (.busy, .busy), (.noAnswer, .noAnswer), (.cancelled, .cancelled),
     ]
@@ -120,6 +129,14 @@ struct LiveCall: Equatable, Sendable {
   mutating func addName(_ name: ClientCall) -> ClientCall? {
     glareNames.append(name)
     return glareNames.count > ClientCall.mostGlares ? glareNames.removeFirst() : nil
+  }
+
+  /// Its caller has picked up, and it goes on as if they had started it now.
+  mutating func pickUp(at now: Now) {
+    arrangement = nil
+    guard isGroup else { return }
+    (state, startedAt) = (.active, now.wallMilliseconds)
+    update(caller) { $0.isHost = true }
   }
 
   /// Somebody has answered for the first time.
@@ -162,6 +179,16 @@ struct CallOrigin: Equatable, Sendable {
   let clientCallId: String?
   /// Milliseconds since 1970.
   let createdAt: Int64
+}
+
+/// Whom a call is meant for that nobody of its users has started.
+struct Arrangement: Equatable, Sendable {
+  /// What was asked for.
+  let params: CallStartParams
+  /// Who is rung once the caller has picked up.
+  let callees: [String]
+  /// Those among them whom others ring too often.
+  let tooOften: Set<String>
 }
 
 /// Who left and why.

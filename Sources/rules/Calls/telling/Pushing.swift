@@ -22,7 +22,7 @@ extension Callee {
     else { return }
     guard tables.devices.isReachable(user, by: ring) else { return wake(&tables, &step) }
     guard tables.calls.timers[.deliver(id, user)] == nil else { return }
-    awaitDelivery(&tables, at: step.now)
+    awaitDelivery(&tables.calls, tables.rules, at: step.now)
   }
 
   /// Time is up for a device to say that it rings.

@@ -77,14 +77,16 @@ extension LiveCall {
     of user: String, _ result: CallResult, _ why: Reason?, _ ring: Ring?, _ reason: Reason, at now: Now
   ) -> UserRecord {
     let member = self[user]
-    let isCaller = user == caller
+    // Of a call that its caller has not picked up they know as somebody who was called.
+    let isCaller = user == caller && arrangement == nil
     let begun = result == .answered ? (isCaller ? answered : member?.terms.answered) : nil
     let record = CallRecord(
       callId: id.text, direction: isCaller ? .outgoing : .incoming, result: result, why: why,
       elsewhere: false, startedAt: ring?.terms.startedAt ?? createdAt,
       answeredAt: begun?.wallMilliseconds, endedAt: now.wallMilliseconds,
       durationMs: begun.map { now.milliseconds(since: $0) } ?? 0,
-      peers: order.filter { $0 != user }, kind: kind, media: media, inviter: member?.invitedBy,
+      peers: order.filter { $0 != user } + (arrangement?.callees ?? []), kind: kind, media: media,
+      inviter: member?.invitedBy,
       reason: reason)
     return UserRecord(user: user, device: member?.terms.actorName, record: record)
   }

@@ -59,6 +59,12 @@ extension OperatorAction {
         ["user": user, "room": room, "grants": rights.grants.map(\.rawValue).joined(separator: " ")])
     case .narrowings(let user, let page): .look("grants", ["user": user, "page": "\(page)"])
     case .liftNarrowings(let user, let room): .change("grants.restore", ["user": user, "room": room])
+    case .startCall(let params, let caller):
+      .change("call.start", ["caller": caller, "to": params.to.joined(separator: " ")])
+    case .invite(let params, let user):
+      .change(
+        "call.invite", ["call": params.callId, "inviter": user, "users": params.users.joined(separator: " ")])
+    case .withdraw(let user, let call): .change("call.withdraw", ["call": call, "user": user])
     case .removeFromCall(let user, let call): .change("call.remove", ["call": call, "user": user])
     case .endCall(let call): .change("call.end", ["call": call])
     }

@@ -1,5 +1,5 @@
 // What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
-// bans, lift blocks, end calls.
+// bans, lift blocks, start calls, ask users into them, end them.
 
 import Basics
 import Calls
@@ -11,7 +11,7 @@ import Sessions
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
   /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, and for one that nothing bars; 2002 where too many are in a room, 3002 for a call that is
-  ///   over, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
+  ///   over, what `Switchboard.arrange` and `invite` say, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
   ///   where an address is not to be banned.
   /// - Parameters:
   ///   - peer: from where the wish came, for the lines that it leaves in the log.
@@ -49,6 +49,18 @@ extension ConferenceCore {
     case .revoke, .revoked, .liftRevocation, .narrow, .narrowings, .liftNarrowings:
       sessions.apply(.operate(action), &step)
       return nil
+    case .startCall(let params, let caller):
+      try CallEntry.checkSpace(self)
+      let (effects, call) = try calls.arrange(params, of: caller, as: CallID(using: &step.numbers.random), at: step.now)
+      carry(effects, &step)
+      return .started(call)
+    case .invite(let params, let user):
+      let (effects, result) = try calls.invite(params, as: user, at: step.now)
+      carry(effects, &step)
+      return .invited(result)
+    case .withdraw(let user, let call):
+      carry(try calls.withdraw(user, from: call, at: step.now), &step)
+      return .removed(1)
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
       step.log("removed", ["call": call, "user": user])

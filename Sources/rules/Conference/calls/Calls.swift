@@ -135,10 +135,7 @@ extension ConferenceCore {
       // Who calls back answers: their seat is held, in a room that is there.
       try RoomQuotas.checkSeat(session, inCall: met.description, rooms)
     } else if !isKnown {
-      guard rooms.admits(toCall: nil) else { throw .mediaFull }
-      let most = calls.rules.maxCalls
-      guard calls.count + rooms.callsElsewhere < most else { throw .full(of: "calls", limit: most) }
-      if let quota = rules.quotas.calls, calls.count >= quota { throw .quota(.calls, quota) }
+      try CallEntry.checkSpace(self)
       try RoomQuotas.checkSeat(session, inCall: nil, rooms)
       try rooms.checkShare(of: session)
     }
@@ -225,6 +222,15 @@ extension SeatWish {
 
 /// Who may come into a call.
 enum CallEntry {
+  /// Whether there is room for one more call, whoever starts it.
+  /// - Throws: 5002.
+  static func checkSpace(_ core: ConferenceCore) throws(ErrorObject) {
+    guard core.rooms.admits(toCall: nil) else { throw .mediaFull }
+    let most = core.calls.rules.maxCalls
+    guard core.calls.count + core.rooms.callsElsewhere < most else { throw .full(of: "calls", limit: most) }
+    if let quota = core.rules.quotas.calls, core.calls.count >= quota { throw .quota(.calls, quota) }
+  }
+
   /// Whether somebody may who is not just answering. A seat is held for one who is rung, and for one who has lost their leg; who comes by
   /// themselves can wait.
   /// - Throws: 1005, 3013 by the token's `cap`, 5002.
