@@ -76,7 +76,10 @@ extension HTTPResponse {
     let (user, room) = ("anna", "A")
     return switch operation {
     case .listRooms, .listCalls: ("", ["page": "2"], .look)
-    case .readCall: ("", [:], .look)
+    case .readCall: ("", [:], .call("c"))
+    case .readUser: ("", [:], .user(user))
+    case .readHistory: ("", ["before": "d"], .history(of: user, before: "d"))
+    case .seeMissed: ("", [:], .see(user))
     case .readRoom: ("", [:], .lookAt(room: room))
     case .changeRoom:
       (#"{"locked": false, "media": "audio"}"#, [:], .change(room: room, media: .audio, locked: false))
@@ -148,6 +151,11 @@ extension HTTPResponse {
     #expect(answer.status == 200 && answer.text == "{\"moved\":1}\n")
     let removed = try await Asker().ask(.delete, path, segments: segments)
     #expect(removed.status == 200 && removed.text == "{\"removed\":1}\n")
+    let presence = UserPresence(user: "anna", reachable: false, inCall: true, devices: 1, capabilities: [])
+    let user = Asker(answer: { _ in .success(.user(presence, call: "c", missed: 2)) })
+    let shown = try await user.ask(.get, "/users/{user}", segments: segments)
+    #expect(
+      shown.text == #"{"call":"c","devices":1,"missed":2,"online":true,"reachable":false,"user":"anna"}"# + "\n")
     let range = try #require(AddressRange("203.0.113.0/24"))
     let bans = Asker(answer: { _ in .success(.bans([])) })
     let banned = try await bans.ask(.post, "/bans", body: #"{"address": "203.0.113.0/24", "until": 5}"#)
@@ -179,7 +187,7 @@ extension HTTPResponse {
     let call = Call(
       callId: "c", room: "call:c", kind: .oneToOne, media: .audio, answerPolicy: .firstWins, rejectPolicy: .anyEnds,
       busyPolicy: .reject, state: .ringing, rev: 1, caller: "anna", members: [], createdAt: 1)
-    let asker = Asker(answer: { _ in .success(.started(call)) })
+    let asker = Asker(answer: { _ in .success(.call(call)) })
     let made = try await asker.ask(.post, "/calls", body: #"{"to": ["anna", "ben"]}"#)
     #expect(made.status == 201 && made.text.contains(#""callId":"c""#))
     for (body, field) in [

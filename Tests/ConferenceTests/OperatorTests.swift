@@ -292,6 +292,46 @@ import Testing
     #expect(scene.hooks.map(\.user) == ["a", "b", nil] && scene.hooks[0].reason == "removed")
   }
 
+  @Test func anApplicationSeesUsersAndTheirCalls() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    func user(_ name: String) throws -> (devices: Int, call: String?, missed: Int) {
+      guard case .user(let known, let call, let missed) = try scene.operate(.user(name)).get() else {
+        throw ErrorObject(.internalError)
+      }
+      return (known.devices, call, missed)
+    }
+    let id = try scene.start(a, ["b"]).call.callId
+    #expect(try user("a") == (1, id, 0) && user("b") == (1, nil, 0) && user("x") == (0, nil, 0))
+    #expect(scene.code(a, .call(.cancel(CallCancelParams(callId: id)))) == nil)
+    #expect(try user("b").missed == 1 && user("a").missed == 0)
+    for _ in 0..<2 {
+      guard case .history(let page) = try scene.operate(.history(of: "b", before: nil)).get() else {
+        throw ErrorObject(.internalError)
+      }
+      #expect(page.records.map(\.callId) == [id] && page.records.first?.result == .missed && page.next == nil)
+      #expect(try user("b").missed == 1, "an application has looked, and not the user")
+    }
+    #expect(scene.operate(.see("b")) == .success(.seen(1)) && scene.operate(.see("b")) == .success(.seen(0)))
+    #expect(try user("b").missed == 0)
+    guard case .call(let over) = try scene.operate(.call(id)).get() else { throw ErrorObject(.internalError) }
+    #expect(over.state == .ended && over.reason == .cancelled)
+    #expect(throws: ErrorObject.self) { try scene.operate(.call("none")).get() }
+    scene.cut(b, clean: true)
+    #expect(try user("b").devices == 0)
+    // Pages: a hundred each, and memory has 200 of a user.
+    for _ in 0..<150 {
+      let more = try scene.start(a, ["b"]).call.callId
+      #expect(scene.code(a, .call(.cancel(CallCancelParams(callId: more)))) == nil)
+      scene.advance(.seconds(7))
+    }
+    guard case .history(let first) = try scene.operate(.history(of: "a", before: nil)).get(),
+      case .history(let second) = try scene.operate(.history(of: "a", before: first.next)).get()
+    else { throw ErrorObject(.internalError) }
+    #expect(first.records.count == 100 && first.next == first.records.last?.callId)
+    #expect(second.records.count == 51 && second.next == nil && second.records.last?.callId == id)
+  }
+
   @Test(arguments: [false, true])
   func aCallOfTwoEndsWithOneWhoIsPutOut(_ isAnswered: Bool) throws {
     let scene = Scene()

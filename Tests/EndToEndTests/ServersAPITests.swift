@@ -79,7 +79,14 @@ extension EndToEnd {
         #expect(try await ask("DELETE", "/calls/\(call)", Self.clinic).status == 404)
         #expect(try await ask("DELETE", "/calls/\(call)", Self.shop).status == 200)
         #expect(try await anna.hears(\.ended, of: call).reason == .stopped)
-        #expect(try await ask("GET", "/calls/\(call)", Self.shop).isProblem(404, "CALL_NOT_FOUND"))
+        #expect(try await ask("GET", "/calls/\(call)", Self.shop).body.contains(#""reason":"stopped""#))
+        #expect(try await ask("GET", "/calls/\(call)", Self.clinic).isProblem(404, "CALL_NOT_FOUND"))
+        let user = try await ask("GET", "/users/ben", Self.shop).body
+        #expect(user == #"{"devices":1,"missed":1,"online":true,"reachable":true,"user":"ben"}"# + "\n")
+        #expect(try await ask("GET", "/users/ben", Self.clinic).body.contains(#""online":false"#))
+        #expect(try await ask("GET", "/users/ben/calls", Self.shop).body.contains(call))
+        #expect(try await ask("GET", "/users/ben/calls", Self.clinic).body == "{\"records\":[]}\n")
+        #expect(try await ask("DELETE", "/users/ben/missed", Self.shop).body == "{\"seen\":1}\n")
         let lines = server.log.all.filter { $0.contains("operator_action") && $0.contains("room.close") }
         #expect(lines.count == 1 && lines[0].contains("by=shop"), "\(lines)")
         await [anna, ben].close()

@@ -133,6 +133,9 @@ def test_a_call_needs_a_caller_who_is_there(server):
     assert (wrong["status"], wrong["field"]) == (400, "ringTimeoutMs")
     assert server.ask("POST", "/calls/none/invitations", '{"users": ["ben"]}').status == 404
     assert json.loads(server.ask("GET", "/calls").body) == {"calls": []}
+    assert json.loads(server.ask("GET", "/users/anna").body) == {"user": "anna", "online": False, "reachable": False, "devices": 0, "missed": 0}
+    assert json.loads(server.ask("GET", "/users/anna/calls?before=x").body) == {"records": []}
+    assert json.loads(server.ask("DELETE", "/users/anna/missed").body) == {"seen": 0}
 
 
 def test_a_post_with_one_key_is_done_once(server):

@@ -21,6 +21,7 @@ QUERY: dict[str, schema.Schema] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 999999, "description": "Which page, from 1 on. An answer has `next` where one follows."},
     "room": {**TEXT, "description": "Name of a room."},
     "after": {"type": "integer", "minimum": 0, "maximum": 2**53 - 1, "description": "The number of the last event that is known; 0 without a word."},
+    "before": {**TEXT, "description": "`next` of the page before: only what is older."},
     "realm": {
         "type": "string",
         "pattern": r"^[A-Za-z0-9._-]{1,64}$",

@@ -51,10 +51,13 @@ enum APIPlan {
     case .restoreGrants:
       self.init(.liftNarrowings(of: try request.segment("user"), room: room), result: APIPlan.lifted)
     case .listCalls: self.init(.look) { (answer) throws(ErrorObject) in try CallPage(answer, page) }
-    case .readCall:
-      let id = try request.segment("call")
-      self.init(.look) { (answer) throws(ErrorObject) in try APIPlan.call(id, answer) }
-    case .startCall: self.init(try APIPlan.start(try request.body(CallWish.self)), result: APIPlan.started)
+    case .readCall: self.init(.call(try request.segment("call")), result: APIPlan.call)
+    case .readUser: self.init(.user(try request.segment("user")), result: APIPlan.user)
+    case .readHistory:
+      self.init(
+        .history(of: try request.segment("user"), before: try request.query("before")), result: APIPlan.history)
+    case .seeMissed: self.init(.see(try request.segment("user")), result: APIPlan.seen)
+    case .startCall: self.init(try APIPlan.start(try request.body(CallWish.self)), result: APIPlan.call)
     case .invite: self.init(try APIPlan.invite(request), result: APIPlan.invited)
     case .withdrawInvitation:
       self.init(
@@ -173,20 +176,31 @@ extension APIPlan {
     return call
   }
 
-  @Sendable private static func started(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
-    guard case .started(let call) = answer else { throw ErrorObject(.internalError) }
+  @Sendable private static func call(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .call(let call) = answer else { throw ErrorObject(.internalError) }
     return call
+  }
+
+  @Sendable private static func user(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .user(let known, let call, let missed) = answer else { throw ErrorObject(.internalError) }
+    return UserEntry(
+      user: known.user, online: known.devices > 0, reachable: known.reachable, devices: known.devices, call: call,
+      missed: missed)
+  }
+
+  @Sendable private static func history(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .history(let page) = answer else { throw ErrorObject(.internalError) }
+    return page
+  }
+
+  @Sendable private static func seen(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .seen(let count) = answer else { throw ErrorObject(.internalError) }
+    return SeenCount(seen: count)
   }
 
   @Sendable private static func invited(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
     guard case .invited(let result) = answer else { throw ErrorObject(.internalError) }
     return result
-  }
-
-  private static func call(_ id: String, _ answer: OperatorAnswer) throws(ErrorObject) -> Result {
-    guard case .overview(let overview) = answer else { throw ErrorObject(.internalError) }
-    guard let call = overview.calls.first(where: { $0.callId.isExactly(id) }) else { throw ErrorObject(.callNotFound) }
-    return call
   }
 
   @Sendable private static func narrowed(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {

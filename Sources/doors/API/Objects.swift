@@ -192,6 +192,30 @@ public struct NarrowedCount: Codable, Hashable, Sendable {
   public var narrowed: Int
 }
 
+// MARK: - Users
+
+/// What is known of a user, who may never have been here.
+public struct UserEntry: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+  /// Whether a device of theirs is connected.
+  public var online: Bool
+  /// Whether one of them takes calls.
+  public var reachable: Bool
+  /// How many are connected.
+  public var devices: Int
+  /// The call that they are in; absent: none.
+  public var call: String?
+  /// Calls that they missed and have not looked at.
+  public var missed: Int
+}
+
+/// How many missed calls were not looked at before.
+public struct SeenCount: Codable, Hashable, Sendable {
+  /// The number.
+  public var seen: Int
+}
+
 // MARK: - Calls
 
 /// A call between users that an application wants.

@@ -26,6 +26,12 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case liftAddress  // DELETE /bans/{address} ?room -> LiftedCount
   /// How many others each user has blocked.
   case listBlocks  // GET /blocks ?page -> BlockingPage
+  /// Whether a user is there, in which call, and how many calls they missed.
+  case readUser  // GET /users/{user} -> UserEntry
+  /// A user's calls, newest first, a hundred to a page: those that are in memory. Nothing counts as looked at by that.
+  case readHistory  // GET /users/{user}/calls ?before -> CallHistoryResult
+  /// A user has looked at the calls that they missed.
+  case seeMissed  // DELETE /users/{user}/missed -> SeenCount
   /// Whom a user has blocked.
   case readBlocks  // GET /users/{user}/blocks -> BlockList
   /// Lifts all blocks of a user.
@@ -48,7 +54,7 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case restoreGrants  // DELETE /users/{user}/grants ?room -> LiftedCount
   /// Calls that ring or run, the oldest first.
   case listCalls  // GET /calls ?page -> CallPage
-  /// One call that rings or runs.
+  /// One call that rings or runs, or how it ended: for as long as `calls.tombstone` says.
   case readCall  // GET /calls/{call} -> Call
   /// Calls users for one of them. The caller's devices ring first, and everybody else once the caller has picked up.
   case startCall  // POST /calls CallWish -> 201 Call

@@ -6,7 +6,7 @@ import RoostProtocol
 
 extension OperatorAnswer: Encodable {
   private enum Key: CodingKey {
-    case removed, moved, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
+    case removed, moved, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, seen, next
   }
 
   /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"moved": 1}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
@@ -40,7 +40,10 @@ extension OperatorAnswer: Encodable {
     case .narrowings(let narrowings, let next):
       try container.encode(narrowings, forKey: .grants)
       try container.encodeIfPresent(next, forKey: .next)
-    case .ended(let call), .started(let call): try container.encode(call, forKey: .call)
+    case .ended(let call), .call(let call): try container.encode(call, forKey: .call)
+    case .user(let presence, _, _): try presence.encode(to: encoder)
+    case .history(let result): try result.encode(to: encoder)
+    case .seen(let count): try container.encode(count, forKey: .seen)
     case .invited(let result): try result.encode(to: encoder)
     }
   }

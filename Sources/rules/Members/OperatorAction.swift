@@ -52,6 +52,14 @@ public enum OperatorAction: Hashable, Sendable {
   case narrowings(of: String?, page: Int = 1)
   /// Gives a user back what their tokens give: in a room, or everywhere and in all rooms.
   case liftNarrowings(of: String, room: String?)
+  /// Shows whether a user is there, in which call, and how many calls they missed.
+  case user(String)
+  /// Shows what a user has in their list of calls, newest first: what memory has, before the record of this call.
+  case history(of: String, before: String?)
+  /// A user has looked at the calls that they missed.
+  case see(String)
+  /// Shows a call that rings or runs, or that is over and still says what became of it.
+  case call(String)
   /// Calls users for one of them, or else for the first of those named: their devices ring first, and the others once they have picked up.
   case startCall(CallStartParams, of: String?)
   /// Rings users for a call, as this member of it does, or else as its host.
@@ -91,8 +99,13 @@ public enum OperatorAnswer: Hashable, Sendable {
   case narrowings([KeptNarrowing], next: Int? = nil)
   /// The call as it ended.
   case ended(Call)
-  /// The call that rings its caller.
-  case started(Call)
+  /// A call as it is, or as it ended.
+  case call(Call)
+  /// Whether a user is there, the call that they are in, and calls that they missed and have not looked at.
+  case user(UserPresence, call: String?, missed: Int)
+  case history(CallHistoryResult)
+  /// How many missed calls a user had yet to look at.
+  case seen(Int)
   /// Who was asked into a call, and who could not be.
   case invited(CallInviteResult)
 

@@ -61,7 +61,7 @@ extension Rooms {
     case .liftAddress(let address, let room):
       return .lifted(try AddressBanning.lift(address, room: room, &addressBans, &step))
     case .blockCounts, .blocks, .liftBlocks, .revoke, .revoked, .liftRevocation, .narrow, .narrowings, .liftNarrowings,
-      .startCall, .invite, .withdraw, .removeFromCall, .endCall:
+      .user, .history, .see, .call, .startCall, .invite, .withdraw, .removeFromCall, .endCall:
       return nil
     }
   }

@@ -29,7 +29,8 @@ extension Sessions {
     case .look, .lookAt, .change, .closeRoom, .setLocked, .setMedia, .remove, .move, .bans, .liftBan, .banAddress,
       .banAddressOf,
       .liftAddress,
-      .blockCounts, .blocks, .liftBlocks, .startCall, .invite, .withdraw, .removeFromCall, .endCall:
+      .blockCounts, .blocks, .liftBlocks, .user, .history, .see, .call, .startCall, .invite, .withdraw, .removeFromCall,
+      .endCall:
       return nil
     }
   }

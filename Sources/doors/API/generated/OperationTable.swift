@@ -26,6 +26,12 @@ extension APIOperation {
       APIRoute(method: "DELETE", path: "/bans/{address}", query: ["room"], body: nil)
     case .listBlocks:
       APIRoute(method: "GET", path: "/blocks", query: ["page"], body: nil)
+    case .readUser:
+      APIRoute(method: "GET", path: "/users/{user}", query: [], body: nil)
+    case .readHistory:
+      APIRoute(method: "GET", path: "/users/{user}/calls", query: ["before"], body: nil)
+    case .seeMissed:
+      APIRoute(method: "DELETE", path: "/users/{user}/missed", query: [], body: nil)
     case .readBlocks:
       APIRoute(method: "GET", path: "/users/{user}/blocks", query: [], body: nil)
     case .liftBlocks:

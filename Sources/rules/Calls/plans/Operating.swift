@@ -7,6 +7,15 @@ extension Switchboard {
   /// All running calls, oldest first.
   public func running(at now: Now) -> [Call] { tables.calls.inOrder.map { tables.calls.wire($0, at: now) } }
 
+  /// A call that rings or runs, or that is over and still says what became of it.
+  /// - Throws: 3001.
+  public func call(_ callId: String, at now: Now) throws(ErrorObject) -> Call {
+    let id = CallID(callId)
+    guard let call = tables.calls[id].map({ tables.calls.wire($0, at: now) }) ?? tables.archive.tombstone(id, at: now)
+    else { throw ErrorObject(.callNotFound) }
+    return call
+  }
+
   /// Ends a call for everybody.
   /// - Returns: what follows, and the call as it ended.
   /// - Throws: 3001 for a call that is not known, 3002 for one that is over.

@@ -43,6 +43,16 @@ extension Switchboard {
       records: page.records.map { $0.seen(from: name) }, next: page.isLast ? nil : page.records.last?.record.callId)
   }
 
+  /// The same for an application: it has looked at nothing for them.
+  public func history(of user: String, before: String?) -> CallHistoryResult {
+    let page = tables.archive.page(of: user, before: before, limit: ProtocolLimits.page)
+    return CallHistoryResult(
+      records: page.records.map(\.record), next: page.isLast ? nil : page.records.last?.record.callId)
+  }
+
+  /// A user has looked at what they have missed.
+  public mutating func see(_ user: String) { tables.archive.see(user) }
+
   /// Missed calls that a user has not looked at.
   public func missed(_ user: String) -> Int { tables.archive.missed(user) }
 

@@ -59,6 +59,10 @@ extension OperatorAction {
         ["user": user, "room": room, "grants": rights.grants.map(\.rawValue).joined(separator: " ")])
     case .narrowings(let user, let page): .look("grants", ["user": user, "page": "\(page)"])
     case .liftNarrowings(let user, let room): .change("grants.restore", ["user": user, "room": room])
+    case .user(let user): .look("user", ["user": user])
+    case .history(let user, let before): .look("call.history", ["user": user, "before": before])
+    case .see(let user): .change("call.see", ["user": user])
+    case .call(let call): .look("call", ["call": call])
     case .startCall(let params, let caller):
       .change("call.start", ["caller": caller, "to": params.to.joined(separator: " ")])
     case .invite(let params, let user):

@@ -49,11 +49,23 @@ extension ConferenceCore {
     case .revoke, .revoked, .liftRevocation, .narrow, .narrowings, .liftNarrowings:
       sessions.apply(.operate(action), &step)
       return nil
+    case .user(let user):
+      guard let known = sessions.presence(of: [user], isBusy: { calls.isBusy($0) }).users.first else {
+        throw ErrorObject(.internalError)
+      }
+      return .user(known, call: calls.current(of: user, at: step.now)?.callId, missed: calls.missed(user))
+    case .history(let user, let before): return .history(calls.history(of: user, before: before))
+    case .see(let user):
+      let seen = calls.missed(user)
+      calls.see(user)
+      if seen > 0 { step.send(.keep([], [.seen(user: user)], rings: [])) }
+      return .seen(seen)
+    case .call(let id): return .call(try calls.call(id, at: step.now))
     case .startCall(let params, let caller):
       try CallEntry.checkSpace(self)
       let (effects, call) = try calls.arrange(params, of: caller, as: CallID(using: &step.numbers.random), at: step.now)
       carry(effects, &step)
-      return .started(call)
+      return .call(call)
     case .invite(let params, let user):
       let (effects, result) = try calls.invite(params, as: user, at: step.now)
       carry(effects, &step)
