@@ -86,6 +86,16 @@ extension HTTPResponse {
     case .endRoom: ("", [:], .closeRoom(room))
     case .moveParticipant: (#"{"to": "B"}"#, [:], .move(user: user, room: room, to: "B"))
     case .removeParticipant: ("", [:], .remove(user: user, room: room))
+    case .moderate:
+      (
+        #"{"action": "mute", "user": "anna", "hold": true}"#, [:],
+        .moderate(ModerateParams(room: room, action: .mute, user: user, hold: true))
+      )
+    case .say:
+      (
+        #"{"text": "Hello", "displayName": "House", "to": ["anna"]}"#, [:],
+        .say("Hello", as: "House", room: room, to: [user])
+      )
     case .liftBan: ("", [:], .liftBan(user: user, room: room))
     case .listBans: ("", ["room": "B", "page": "3"], .bans(room: "B", page: 3))
     case .banAddress:

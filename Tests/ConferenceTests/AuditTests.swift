@@ -18,7 +18,9 @@ import Testing
     switch action {
     case nil: .look
     case .look: .lookAt(room: "demo")
-    case .lookAt: .change(room: "demo", media: .video, locked: false)
+    case .lookAt: .moderate(ModerateParams(room: "demo", action: .mute))
+    case .moderate: .say("Welcome", as: "House", room: "demo", to: nil)
+    case .say: .change(room: "demo", media: .video, locked: false)
     case .change: .setLocked(true, room: "demo")
     case .setLocked(true, _): .setLocked(false, room: "demo")
     case .setLocked(false, _): .setMedia(.audio, room: "demo")
@@ -81,7 +83,7 @@ import Testing
       }
       (action, count) = (next(after: one), count + 1)
     }
-    #expect(count == 32 && refused > 3 && refused < 14)
+    #expect(count == 34 && refused > 3 && refused < 14)
   }
 
   @Test func aLineSaysWhatItWasAbout() throws {

@@ -164,6 +164,7 @@ private final class RealmPlay {
       .blockCounts(), .revoke("token of \(user)"),
       .liftRevocation("token of \(user)"), .narrow(user: user, to: .all, room: room), .narrowings(of: nil),
       .liftNarrowings(of: user, room: nil), .endCall(someCall(of: realm)),
+      .moderate(ModerateParams(room: room, action: .mute)), .say("Hello", as: "House", room: room, to: nil),
       .user(user), .history(of: user, before: nil), .see(user), .call(someCall(of: realm)),
       .startCall(CallStartParams(to: [user, somebody()], kind: .group, media: .video), of: nil),
       .invite(CallInviteParams(callId: someCall(of: realm), users: [user]), as: nil),

@@ -138,6 +138,20 @@ def test_a_call_needs_a_caller_who_is_there(server):
     assert json.loads(server.ask("DELETE", "/users/anna/missed").body) == {"seen": 0}
 
 
+def test_the_server_moderates_and_writes(server):
+    done = server.ask("POST", "/rooms/radio/moderation", '{"action": "lobby"}')
+    assert (done.status, json.loads(done.body)) == (200, {"action": "lobby", "room": "radio"})
+    assert json.loads(server.ask("GET", "/rooms/radio").body)["lobby"]
+    assert server.ask("POST", "/rooms/radio/moderation", '{"action": "unlock"}').status == 200
+    assert not json.loads(server.ask("GET", "/rooms/radio").body)["lobby"]
+    for body, field in [('{"action": "kick"}', "user"), ('{"action": "role", "user": "a"}', "role"), ('{"action": "dance"}', "action")]:
+        refused = server.ask("POST", "/rooms/radio/moderation", body)
+        assert (refused.status, json.loads(refused.body)["field"]) == (400, field), body
+    said = json.loads(server.ask("POST", "/rooms/radio/messages", '{"text": "Hello", "displayName": "House"}').body)
+    assert said["delivered"] == 0 and said["msgId"]
+    assert json.loads(server.ask("POST", "/rooms/radio/messages", '{"text": "", "displayName": "House"}').body)["field"] == "text"
+
+
 def test_a_post_with_one_key_is_done_once(server):
     body = '{"address": "203.0.113.7", "room": "demo"}'
     first = server.ask("POST", "/bans", body, **{"Idempotency-Key": "k1"})

@@ -30,6 +30,10 @@ enum APIPlan {
     case .removeParticipant:
       self.init(
         .remove(user: try request.segment("user"), room: try request.segment("room")), result: APIPlan.removed)
+    case .moderate:
+      let params = try APIPlan.moderation(request)
+      self.init(.moderate(params)) { _ in ModerationDone(room: params.room, action: params.action) }
+    case .say: self.init(try APIPlan.message(request), result: APIPlan.said)
     case .liftBan:
       self.init(.liftBan(user: try request.segment("user"), room: try request.segment("room")), result: APIPlan.lifted)
     case .listBans: self.init(.bans(room: room, page: page), result: APIPlan.bans)
@@ -97,6 +101,26 @@ extension APIPlan {
       return .banAddressOf(user: user, room: room, until: wish.until)
     case (nil, nil), (_?, _?): throw .parameter("address", expected: "either address or user")
     }
+  }
+
+  private static func moderation(_ request: APIRequest) throws(ErrorObject) -> ModerateParams {
+    let wish = try request.body(ModerationWish.self)
+    let params = ModerateParams(
+      room: try request.segment("room"), action: wish.action, user: wish.user, kind: wish.kind, role: wish.role,
+      until: wish.until, hold: wish.hold, address: wish.address, media: wish.media)
+    try Request.room(.moderate(params)).validate()
+    _ = try APIRequest.name(wish.user, "user")
+    return params
+  }
+
+  /// Text and recipients are held to the bounds of the wire, and the name to that of people.
+  private static func message(_ request: APIRequest) throws(ErrorObject) -> OperatorAction {
+    let (wish, room) = (try request.body(ChatWish.self), try request.segment("room"))
+    guard let name = try APIRequest.name(wish.displayName, "displayName"), ProtocolLimits.isName(name) else {
+      throw .parameter("displayName", expected: "a name of at most \(ProtocolLimits.nameBytes) bytes")
+    }
+    try Request.chat(.send(ChatSendParams(room: room, text: wish.text, to: wish.to))).validate()
+    return .say(wish.text, as: name, room: room, to: wish.to)
   }
 
   private static func start(_ wish: CallWish) throws(ErrorObject) -> OperatorAction {
@@ -176,6 +200,11 @@ extension APIPlan {
     return call
   }
 
+  @Sendable private static func said(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .said(let result) = answer else { throw ErrorObject(.internalError) }
+    return result
+  }
+
   @Sendable private static func call(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
     guard case .call(let call) = answer else { throw ErrorObject(.internalError) }
     return call
@@ -210,7 +239,11 @@ extension APIPlan {
 
   @Sendable private static func bans(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
     guard case .bans(let bans, let addresses, let next) = answer else { throw ErrorObject(.internalError) }
-    let users = bans.map { BanEntry(room: $0.room, user: $0.user, address: nil, until: $0.until, by: $0.by) }
+    let users = bans.map {
+      BanEntry(
+        room: $0.room, user: $0.user, address: nil, until: $0.until,
+        by: $0.by.isExactly(KeptBan.operators) ? nil : $0.by)
+    }
     let others = addresses.map {
       BanEntry(
         room: $0.subject.room, user: $0.subject.user, address: $0.subject.address.description, until: $0.until,

@@ -50,6 +50,44 @@ public struct RoomChange: Codable, Hashable, Sendable {
   public var media: MediaClass?
 }
 
+/// What a moderator may do, as `room.moderate` says it.
+public struct ModerationWish: Codable, Hashable, Sendable {
+  /// What to do.
+  public var action: ModerationAction
+  /// To whom; absent: to all, where that makes sense.
+  public var user: String?
+  /// Of `mute`: which tracks; audio when absent.
+  public var kind: TrackKind?
+  /// Of `role`: which.
+  public var role: RoomRole?
+  /// Of `ban`: when it ends, milliseconds since 1970; absent: not by itself.
+  public var until: Int64?
+  /// Of `mute` and `stopVideo`: whether they may not unmute from now on (true), may again (false), or as before (absent).
+  public var hold: Bool?
+  /// Of `ban`: whether the address that they come from is kept out as well, for a time.
+  public var address: Bool?
+  /// Of `media`: what the room carries from now on.
+  public var media: MediaClass?
+}
+
+/// What was done.
+public struct ModerationDone: Codable, Hashable, Sendable {
+  /// The room.
+  public var room: String
+  /// What it was.
+  public var action: ModerationAction
+}
+
+/// What is to be written in a room's chat.
+public struct ChatWish: Codable, Hashable, Sendable {
+  /// The text.
+  public var text: String
+  /// The name that it is shown under.
+  public var displayName: String
+  /// The users it is for; all when absent or empty.
+  public var to: [String]?
+}
+
 /// How many people were put out.
 public struct RemovedCount: Codable, Hashable, Sendable {
   /// The number.

@@ -16,6 +16,10 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case removeParticipant  // DELETE /rooms/{room}/participants/{user} -> RemovedCount
   /// Moves a user to another room, with their connections and what they publish. 0 where they are there already.
   case moveParticipant  // POST /rooms/{room}/participants/{user}/move MoveWish -> MovedCount
+  /// Does what moderators of a room may: mute, stop video, kick, ban, open a lobby, admit, give roles, and so on. Those in the room hear of it as of a moderator's, without `by`.
+  case moderate  // POST /rooms/{room}/moderation ModerationWish -> ModerationDone
+  /// Writes in a room's chat, under a name that is no user's: `from` of the message is empty. Nobody waits for the disk, so `stored` is false.
+  case say  // POST /rooms/{room}/messages ChatWish -> ChatSendResult
   /// Takes a user's ban from a room back, with that of the address.
   case liftBan  // DELETE /rooms/{room}/bans/{user} -> LiftedCount
   /// Who is banned from a room, or from any.

@@ -11,8 +11,10 @@ public struct KeptBan: Hashable, Sendable {
   public var user: String
   /// When it ends, milliseconds since 1970 UTC; nil: not by itself.
   public var until: Int64?
-  /// The user who wanted it.
+  /// The user who wanted it; `operators` for an operator, who is no user.
   public var by: String
+  /// No name of a user.
+  public static let operators = ""
 
   /// A ban.
   public init(room: String, user: String, until: Int64?, by: String) {

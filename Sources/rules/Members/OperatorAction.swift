@@ -20,6 +20,10 @@ public enum OperatorAction: Hashable, Sendable {
   case change(room: String, media: MediaClass?, locked: Bool?)
   /// Lets a room go on with video, or without.
   case setMedia(MediaClass, room: String)
+  /// Does what moderators of a room may, as `room.moderate` says it.
+  case moderate(ModerateParams)
+  /// Writes to those in a room, or to some of them, under a name that is no user's.
+  case say(String, as: String, room: String, to: [String]?)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
   /// Moves a user from a room to another one, with their media connections and what they publish.
@@ -75,6 +79,10 @@ public enum OperatorAction: Hashable, Sendable {
 /// What has come of an operator's wish.
 public enum OperatorAnswer: Hashable, Sendable {
   case overview(OperatorOverview)
+  /// What moderators may was done.
+  case moderated
+  /// What was written.
+  case said(ChatSendResult)
   /// How many people were put out.
   case removed(Int)
   /// How many people were moved: none where they were in that room already.

@@ -40,6 +40,16 @@ extension Rooms {
       RoomMedia.set(media, of: room, by: nil, &seating, &step)
       step.log("room_media", ["room": name, "media": media.rawValue])
       return .media(media, limit: found.rules.seats(media))
+    case .moderate(let params):
+      _ = try Moderating.perform(params, nil, isInCall: false, &self, &step)
+      return .moderated
+    case .say(let text, let name, let room, let to):
+      let key = try table.listedRoom(room)
+      let said = try ServerMessage(text, as: name, in: table.name(of: key), to: to, most: chatBytes, &step)
+      let delivered = deliver(said.message, in: key, from: nil, &step)
+      var result: ChatSendResult?
+      seating.table.update(key) { result = said.enter(&$0.chat, delivered: delivered, &step) }
+      return result.map { .said($0) }
     case .remove(let user, let name):
       try remove(user, from: try table.listedRoom(name), &step)
       return .removed(1)

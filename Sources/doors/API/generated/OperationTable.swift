@@ -16,6 +16,12 @@ extension APIOperation {
       APIRoute(method: "DELETE", path: "/rooms/{room}/participants/{user}", query: [], body: nil)
     case .moveParticipant:
       APIRoute(method: "POST", path: "/rooms/{room}/participants/{user}/move", query: [], body: ["to"])
+    case .moderate:
+      APIRoute(
+        method: "POST", path: "/rooms/{room}/moderation", query: [],
+        body: ["action", "user", "kind", "role", "until", "hold", "address", "media"])
+    case .say:
+      APIRoute(method: "POST", path: "/rooms/{room}/messages", query: [], body: ["text", "displayName", "to"])
     case .liftBan:
       APIRoute(method: "DELETE", path: "/rooms/{room}/bans/{user}", query: [], body: nil)
     case .listBans:

@@ -38,6 +38,9 @@ extension OperatorAction {
     case .change(let room, let media, let isLocked):
       .change("room.change", ["room": room, "media": media?.rawValue, "locked": isLocked.map { "\($0)" }])
     case .setMedia(let media, let room): .change("room.media", ["room": room, "media": media.rawValue])
+    case .moderate(let params):
+      .change("room.\(params.action.rawValue)", ["room": params.room, "user": params.user])
+    case .say(_, let name, let room, _): .change("chat.send", ["room": room, "name": name])
     case .remove(let user, let room): .change("room.remove", ["room": room, "user": user])
     case .move(let user, let room, let to): .change("room.move", ["room": room, "user": user, "to": to])
     case .bans(let room, let page): .look("bans", ["room": room, "page": "\(page)"])

@@ -37,7 +37,8 @@ extension ConferenceCore {
 
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer? {
     switch action {
-    case .look, .lookAt, .change, .closeRoom, .setLocked, .setMedia, .remove, .move, .bans, .liftBan, .banAddress,
+    case .look, .lookAt, .change, .closeRoom, .setLocked, .setMedia, .moderate, .say, .remove, .move, .bans, .liftBan,
+      .banAddress,
       .banAddressOf,
       .liftAddress:
       let running = action == .look ? calls.running(at: step.now) : []

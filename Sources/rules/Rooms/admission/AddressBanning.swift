@@ -42,7 +42,7 @@ enum AddressBanning {
   /// The ban of the address that a user is in the room from, or waits from. Nobody is told the address.
   /// - Throws: 3008 where they are not there, 1005 where the address is not to be banned, 1010 where no more can be kept.
   static func ban(
-    with user: String, _ target: Seat?, in room: Room, until: Int64?, by moderator: String, _ rooms: Rooms,
+    with user: String, _ target: Seat?, in room: Room, until: Int64?, by moderator: String?, _ rooms: Rooms,
     _ now: Now
   ) throws(ErrorObject) -> KeptAddressBan {
     let waiting = room.moderation.lobby.waiting.first { $0.user == user }

@@ -149,7 +149,7 @@ extension Rooms {
     let message = Message(
       msgId: ChatLog.name(number), room: table.name(of: seat.room), ts: step.now.wallMilliseconds, from: seat.user,
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
-    let delivered = deliver(message, from: seat, &step)
+    let delivered = deliver(message, in: seat.room, from: seat.id, &step)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
     var forgotten: UInt64?
     seating.table.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
@@ -170,11 +170,9 @@ extension Rooms {
   }
 
   /// Sends a message and returns how many got it at once.
-  private func deliver(_ message: Message, from seat: Seat, _ step: inout Step) -> Int {
+  func deliver(_ message: Message, in room: RoomKey, from seat: SeatID?, _ step: inout Step) -> Int {
     let to = message.to.map(Set.init)
-    let receivers = table.members(of: seat.room).filter {
-      $0.id != seat.id && to?.contains($0.user) ?? true
-    }
+    let receivers = table.members(of: room).filter { $0.id != seat && to?.contains($0.user) ?? true }
     step.tell(.chatMessage(message), to: receivers.map(\.session))
     return receivers.count(where: \.member.presence.isConnected)
   }

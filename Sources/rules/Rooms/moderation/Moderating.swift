@@ -10,14 +10,15 @@ enum Moderating {
   /// Who asks, and of which room.
   private struct Order {
     let params: ModerateParams
-    let seat: Seat
+    /// The moderator's; nil for an operator, who has no seat and stands above all.
+    let seat: Seat?
+    let key: RoomKey
     let room: Room
     /// The user's seat, where a user is named and there.
     let target: Seat?
     /// Whether a user is named who is rung for the call whose room it is, may come back to it, or is in it and not back after a restart.
     let isInCall: Bool
 
-    var key: RoomKey { seat.room }
     /// Which tracks it is about.
     var kind: TrackKind { params.action == .stopVideo ? .video : params.kind ?? .audio }
 
@@ -25,35 +26,46 @@ enum Moderating {
     var event: RoomModerated {
       let isOfTracks = params.action == .mute || params.action == .stopVideo
       return RoomModerated(
-        room: room.name, by: seat.user, action: params.action, user: params.user, kind: isOfTracks ? kind : nil,
+        room: room.name, by: seat?.user, action: params.action, user: params.user, kind: isOfTracks ? kind : nil,
         role: params.action == .role ? params.role : nil, until: params.action == .ban ? params.until : nil,
         hold: isOfTracks ? params.hold : nil)
     }
   }
 
+  /// `key`: of a moderator's request; nil for an operator, in a room that is no call's. Nobody is above them, and no rate holds.
   /// - Throws: 1005 for who is no moderator or asks it of somebody above them, 2005 outside the room, 3008 for who is not in it,
-  ///   1010 where no more can be kept, 1006 for who does it too often, 1009 for what calls do not have.
+  ///   1010 where no more can be kept, 1006 for who does it too often, 1009 for what calls do not have; 2001 where an operator names no room.
   static func perform(
-    _ params: ModerateParams, _ key: RequestKey, isInCall: Bool, _ rooms: inout Rooms, _ step: inout Step
+    _ params: ModerateParams, _ key: RequestKey?, isInCall: Bool, _ rooms: inout Rooms, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
-    try Access.checkModerated(params.room, from: key.session, rooms.table)
-    let seat = try rooms.table.seat(of: key.session, inRoom: params.room)
-    try Access.checkModerate(seat, rooms.table)
-    if let wait = rooms.moderations.take(ClaimedUser(seat.member.identity), at: step.now.instant) {
+    let (seat, place) = try origin(of: params, key, rooms)
+    if let seat, let wait = rooms.moderations.take(ClaimedUser(seat.member.identity), at: step.now.instant) {
       throw .tooOften("moderating", wait)
     }
-    guard let room = rooms.table[seat.room] else { throw ErrorObject(.internalError) }
+    guard let room = rooms.table[place] else { throw ErrorObject(.internalError) }
     try room.checkOffers(params.action)
-    let target = params.user.flatMap { rooms.table.seat(ofUser: $0, in: seat.room) }
-    let order = Order(params: params, seat: seat, room: room, target: target, isInCall: room.isOfCall && isInCall)
+    let target = params.user.flatMap { rooms.table.seat(ofUser: $0, in: place) }
+    let order = Order(
+      params: params, seat: seat, key: place, room: room, target: target, isInCall: room.isOfCall && isInCall)
     try check(order, rooms, step.now)
-    step.answer(key, .success(.empty))
+    if let key { step.answer(key, .success(.empty)) }
     step.log(
       "moderated",
-      [("room", room.name), ("by", seat.user), ("action", params.action.rawValue), ("user", params.user ?? "")]
+      [("room", room.name), ("by", seat?.user ?? ""), ("action", params.action.rawValue), ("user", params.user ?? "")]
         + (params.media.map { [("media", $0.rawValue)] } ?? []))
     carryOut(order, &rooms, &step)
     return nil
+  }
+
+  /// A moderator's seat and the room that it is in, or the room that an operator names.
+  private static func origin(
+    of params: ModerateParams, _ key: RequestKey?, _ rooms: Rooms
+  ) throws(ErrorObject) -> (Seat?, RoomKey) {
+    guard let key else { return (nil, try rooms.table.listedRoom(params.room)) }
+    try Access.checkModerated(params.room, from: key.session, rooms.table)
+    let seat = try rooms.table.seat(of: key.session, inRoom: params.room)
+    try Access.checkModerate(seat, rooms.table)
+    return (seat, seat.room)
   }
 
   // MARK: - Whether it is possible
@@ -65,26 +77,31 @@ enum Moderating {
     case .media: try RoomMedia.checkModerator(params.media ?? .video, order.room)
     case .mute, .stopVideo:
       if params.hold == nil { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, rooms.table)
+      try checkRank(order, rooms.table)
       try order.room.moderation.checkSpace(holding: params.user, order.kind, params.hold)
     case .kick:
       if !order.isInCall { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, rooms.table)
-      try Access.checkRank(of: order.seat, overAbsent: params.user, in: order.room, rooms.table)
+      try checkRank(order, rooms.table)
+      if let seat = order.seat { try Access.checkRank(of: seat, overAbsent: params.user, in: order.room, rooms.table) }
     case .ban:
-      try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, rooms.table)
+      if let seat = order.seat { try Access.checkBan(by: seat, of: params.user ?? "", order.target, rooms.table) }
       if let until = params.until, until <= now.wallMilliseconds {
         throw .parameter("until", expected: "a time to come, in milliseconds since 1970")
       }
       try rooms.bans.checkSpace(
-        for: params.user ?? "", in: order.room.name, by: order.seat.user, at: now.wallMilliseconds)
+        for: params.user ?? "", in: order.room.name, by: order.seat?.user ?? KeptBan.operators,
+        at: now.wallMilliseconds)
       if params.address == true { _ = try addressBan(order, rooms, now) }
     case .role:
       let role = params.role ?? .participant
       if role != .participant { try checkThere(order) }
-      try Access.checkRank(of: order.seat, over: order.target, rooms.table)
+      try checkRank(order, rooms.table)
       try order.room.moderation.checkSpace(forRoleOf: params.user ?? "", role)
     }
+  }
+
+  private static func checkRank(_ order: Order, _ table: RoomTable) throws(ErrorObject) {
+    if let seat = order.seat { try Access.checkRank(of: seat, over: order.target, table) }
   }
 
   /// - Throws: 3008 where a user is named who is not in the room.
@@ -114,14 +131,14 @@ enum Moderating {
       Doors.keep(order.key, rooms.table, &step)
       tell(order, rooms.table, &step)
     case .lowerHand: lowerHands(order, &rooms.seating, &step)
-    case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &rooms.seating, &step)
+    case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat?.user, &rooms.seating, &step)
     case .end:
       tell(order, rooms.table, &step)
       guard order.room.isOfCall else {
         _ = rooms.close(order.key, &step)
         return
       }
-      step.send(.end(CallRoom.callId(order.room.name), by: order.seat.user))
+      step.send(.end(CallRoom.callId(order.room.name), by: order.seat?.user ?? ""))
     }
   }
 
@@ -164,7 +181,7 @@ enum Moderating {
     _ order: Order, _ rooms: Rooms, _ now: Now
   ) throws(ErrorObject) -> KeptAddressBan {
     try AddressBanning.ban(
-      with: order.params.user ?? "", order.target, in: order.room, until: order.params.until, by: order.seat.user,
+      with: order.params.user ?? "", order.target, in: order.room, until: order.params.until, by: order.seat?.user,
       rooms, now)
   }
 
@@ -174,7 +191,8 @@ enum Moderating {
     if order.params.address == true, let ban = try? addressBan(order, rooms, step.now) {
       AddressBanning.keep(ban, &rooms.addressBans, &step)
     }
-    let ban = KeptBan(room: order.room.name, user: user, until: order.params.until, by: order.seat.user)
+    let ban = KeptBan(
+      room: order.room.name, user: user, until: order.params.until, by: order.seat?.user ?? KeptBan.operators)
     let gone = rooms.bans.insert(ban, at: step.now.wallMilliseconds)
     step.keep(gone.map { .forgetBan(room: $0.room, user: $0.user) } + [.ban(ban)])
     let waiting = order.room.moderation.lobby.waiting.filter { $0.user == user }
@@ -193,7 +211,7 @@ enum Moderating {
     }
     let (user, call) = (order.params.user ?? "", CallRoom.callId(order.room.name))
     step.log("removed", ["call": call, "user": user])
-    step.send(.remove(user, call: call, by: order.seat.user))
+    step.send(.remove(user, call: call, by: order.seat?.user ?? ""))
   }
 
   private static func setDoor(_ door: Door, _ order: Order, _ table: inout RoomTable, _ step: inout Step) {
