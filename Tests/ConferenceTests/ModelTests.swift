@@ -13,7 +13,7 @@ import Testing
 
 @Suite struct ModelTests {
   @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {
-    let model = Model(seed: UInt64(seed))
+    let model = RandomConference(seed: UInt64(seed))
     for _ in 0..<3_000 { model.step() }
     // Enough of everything has really happened.
     let counters = model.scene.counters
@@ -33,7 +33,7 @@ import Testing
 
   @Test func theSameSeedGivesTheSameConference() {
     let runs = (0..<2).map { _ in
-      let model = Model(seed: 99)
+      let model = RandomConference(seed: 99)
       for _ in 0..<300 { model.step() }
       return (model.scene.core.gauges, model.scene.log.map(\.event))
     }
@@ -42,7 +42,7 @@ import Testing
 }
 
 /// Random commands with what is known of the clients that send them.
-private final class Model {
+final class RandomConference {
   let scene: Scene
   var clients: [Client] = []
   var takeovers = 0
@@ -56,8 +56,9 @@ private final class Model {
   private var nextMid = 0
   private let rooms = ["demo", "voice", "stage", "x", "y", "z"]
 
-  init(seed: UInt64) {
+  init(seed: UInt64, isFollowed: Bool = false) {
     var rules = ConferenceRules.test
+    rules.calls.isFollowed = isFollowed
     rules.replayEvents = 40
     rules.calls.resumeGrace = rules.resumeGrace
     rules.requestWindow = 16

@@ -116,6 +116,8 @@ final class Scene {
   var (holdsAnswers, silenceQuestions) = (false, 0)
   /// What was to be taken of each offer to publish.
   private(set) var publishLimits: [PublishLimits?] = []
+  /// Sees what is there while time passes.
+  var whilePassing: (Scene, TimeDelta) -> Void = { _, _ in }
   /// What has come of the last request.
   private(set) var effects: [Effect] = []
   private var nextConnection: UInt64 = 1
@@ -153,14 +155,19 @@ final class Scene {
   func advance(_ delta: TimeDelta) {
     let end = now.advanced(by: delta)
     while let deadline = core.nextDeadline, deadline <= end.instant {
-      now = now.advanced(by: deadline - now.instant)
+      pass(deadline - now.instant)
       for command in run(core.poll(at: now)) { apply(command) }
       #expect(core.nextDeadline.map { $0 > now.instant } ?? true, "poll meets every deadline that is due")
     }
-    now = end
+    pass(end.instant - now.instant)
     #expect(run(core.poll(at: now)).isEmpty)
     tellDoors()
     Invariants.check(self)
+  }
+
+  private func pass(_ delta: TimeDelta) {
+    whilePassing(self, delta)
+    now = now.advanced(by: delta)
   }
 
   /// At the end of a turn doors hear who only waits.

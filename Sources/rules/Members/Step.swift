@@ -60,17 +60,23 @@ package struct Step {
   package var numbers: Numbers
   /// Whether there is a disk that records go to.
   private let keepsRecords: Bool
+  /// Whether anybody is told of events by webhook.
+  package let isFollowed: Bool
 
   /// A step that begins now, where `numbers` are given.
-  package init(at now: Now, by subject: LineSubject? = nil, after numbers: Numbers, keepsRecords: Bool) {
+  package init(
+    at now: Now, by subject: LineSubject? = nil, after numbers: Numbers, keepsRecords: Bool, isFollowed: Bool = false
+  ) {
     (self.now, self.subject, isOperators, peer) = (now, subject, false, nil)
-    (self.numbers, self.keepsRecords) = (numbers, keepsRecords)
+    (self.numbers, self.keepsRecords, self.isFollowed) = (numbers, keepsRecords, isFollowed)
   }
 
   /// A step that an operator wants, from `peer`: its lines are nobody's share, and say from where.
-  package init(at now: Now, byOperatorAt peer: String?, after numbers: Numbers, keepsRecords: Bool) {
+  package init(
+    at now: Now, byOperatorAt peer: String?, after numbers: Numbers, keepsRecords: Bool, isFollowed: Bool = false
+  ) {
     (self.now, subject, isOperators, self.peer) = (now, nil, true, peer)
-    (self.numbers, self.keepsRecords) = (numbers, keepsRecords)
+    (self.numbers, self.keepsRecords, self.isFollowed) = (numbers, keepsRecords, isFollowed)
   }
 
   /// A number for something new; never used again.

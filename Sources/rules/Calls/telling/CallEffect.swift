@@ -141,6 +141,10 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
     case roomJoined = "room.joined"
     case roomLeft = "room.left"
     case roomClosed = "room.closed"
+    case trackPublished = "track.published"
+    case trackMuted = "track.muted"
+    case trackUnmuted = "track.unmuted"
+    case trackUnpublished = "track.unpublished"
   }
 
   /// What happened.
@@ -151,16 +155,24 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
   public var room: String
   /// Whose doing it was, or whom it is about.
   public var user: String?
+  /// Their seat, of events about rooms and tracks.
+  public var participantId: String?
+  /// People in the room from now on, of events about rooms.
+  public var count: Int?
   /// Why.
   public var reason: String?
+  /// The track as it stands, of events about tracks.
+  public var track: Track?
   /// The call as it stands; nil, too, where there are no subscribers.
   public var call: Call?
 
   /// All fields.
   public init(
-    type: Kind, at: Int64, room: String, user: String? = nil, reason: String? = nil, call: Call? = nil
+    type: Kind, at: Int64, room: String, user: String? = nil, participantId: String? = nil, count: Int? = nil,
+    reason: String? = nil, track: Track? = nil, call: Call? = nil
   ) {
     (self.type, self.at, self.room) = (type, at, room)
-    (self.user, self.reason, self.call) = (user, reason, call)
+    (self.user, self.participantId, self.count) = (user, participantId, count)
+    (self.reason, self.track, self.call) = (reason, track, call)
   }
 }

@@ -52,7 +52,8 @@ public struct ConferenceCore: Sendable {
   /// Takes what an earlier process left; once, before any command. Calls that cannot outlive it end now. Rooms that are
   /// configured have their chat at once; others when somebody joins them within `restoredChatTime`.
   public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
-    var step = Step(at: now, after: numbers, keepsRecords: rules.storesRecords)
+    var step = Step(
+      at: now, after: numbers, keepsRecords: rules.storesRecords, isFollowed: rules.hasWebhooks)
     if restored.lastNumber > 0 { step.skipNumbers(to: restored.lastNumber + Self.unwritten) }
     rooms.restore(restored, &step)
     sessions.restore(restored.revocations, restored.narrowings, &step)
@@ -63,7 +64,9 @@ public struct ConferenceCore: Sendable {
 
   /// Applies one command and returns what follows from it, in order.
   public mutating func apply(_ command: Command, at now: Now) -> [Effect] {
-    var step = Step(at: now, by: command.subject(in: self), after: numbers, keepsRecords: rules.storesRecords)
+    var step = Step(
+      at: now, by: command.subject(in: self), after: numbers, keepsRecords: rules.storesRecords,
+      isFollowed: rules.hasWebhooks)
     switch command {
     case .hello(let connection, let id, let params, let identity):
       begin(Action(.connection(connection, id), .hello(params, identity)), &step)
@@ -146,7 +149,8 @@ public struct ConferenceCore: Sendable {
 
   /// Carries out what is due, in the order in which it became due; calls last.
   public mutating func poll(at now: Now) -> [Effect] {
-    var step = Step(at: now, after: numbers, keepsRecords: rules.storesRecords)
+    var step = Step(
+      at: now, after: numbers, keepsRecords: rules.storesRecords, isFollowed: rules.hasWebhooks)
     while let next = ownDeadlines.min(), next <= now.instant {
       if sessions.nextDeadline == next {
         sessions.poll(&step)

@@ -19,7 +19,8 @@ extension ConferenceCore {
   public mutating func operate(
     _ action: OperatorAction, from peer: String? = nil, by name: String = "admin.token", at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var step = Step(at: now, byOperatorAt: peer, after: numbers, keepsRecords: rules.storesRecords)
+    var step = Step(
+      at: now, byOperatorAt: peer, after: numbers, keepsRecords: rules.storesRecords, isFollowed: rules.hasWebhooks)
     begin(Action(.operator(Operator(name: name, peer: peer)), .operate(action)), &step)
     let answer = step.outcome ?? .failure(ErrorObject(.internalError))
     return (answer, end(step))

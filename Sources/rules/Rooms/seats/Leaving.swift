@@ -47,7 +47,7 @@ extension Seating {
       orOf: LineSubject(seat.member.identity))
     step.count(.left(reason))
     close(seat, &step)
-    publishRoom(.roomLeft, seat.room, user: seat.user, reason: reason.rawValue, &step)
+    publishRoom(.roomLeft, seat.room, of: seat, reason: reason.rawValue, &step)
   }
 
   // MARK: - The rooms there are

@@ -73,9 +73,12 @@ extension Seating {
     let id = old.id
     for subscription in media[id].subscriptions.values.sorted() { Subscribing.remove(subscription, &media, &step) }
     step.count(.left(.moved))
-    publishRoom(.roomLeft, old.room, user: old.user, reason: LeaveReason.moved.rawValue, &step)
     table.move(id, to: target)
-    for track in media.tracks(of: id) { Publishing.take(track, to: target, &media, table, &step) }
+    for track in media.tracks(of: id) {
+      Publishing.take(track, to: target, &media, table, &step)
+      Publishing.report(.trackUnpublished, track, table, &step)
+    }
+    publishRoom(.roomLeft, old.room, of: old, reason: LeaveReason.moved.rawValue, &step)
     for view in media[id].views { Viewing.show(nil, on: view, &media, table, &step) }
     if let seat = table.seats[id], let room = table[target] {
       step.add(
@@ -90,7 +93,7 @@ extension Seating {
     step.tellSeated(seat.session, on: id, in: table.name(of: target))
     table.grantReplacesRole(of: seat)
     for track in Publishing.untaken(of: seat, self, at: step.now.instant) {
-      Publishing.end(track, &media, table, &step)
+      Publishing.drop(track, &media, table, &step)
     }
     for track in media.tracks(of: id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, table) {
       media.setMuted(true, track.id)
@@ -108,7 +111,8 @@ extension Seating {
     step.count(.joined)
     if !media.tracks(of: id).isEmpty { Places.take(seat, &self, &step) }
     step.tell(.participantJoined(seat.event(in: self)), in: seat.room, of: table, except: id)
-    publishRoom(.roomJoined, seat.room, user: seat.user, &step)
+    publishRoom(.roomJoined, seat.room, of: seat, &step)
+    for track in media.tracks(of: id) { Publishing.report(.trackPublished, track, table, &step) }
     if let person = room.weak[seat.participant] {
       step.tell(
         .roomQuality(RoomQuality(room: room.name, people: [person])), in: seat.room, of: table, except: id)
@@ -127,7 +131,7 @@ extension Seating {
 
 extension Publishing {
   /// What a seat publishes and may not in the room that it has come to: what there is no right, no place or no number left for.
-  fileprivate static func untaken(of seat: Seat, _ rooms: Seating, at now: Instant) -> [TrackID] {
+  fileprivate static func untaken(of seat: Seat, _ rooms: Seating, at now: Instant) -> [PublishedTrack] {
     guard let room = rooms.table[seat.room] else { return [] }
     let rights = Access.rights(of: seat, rooms.table)
     let hasPlace = Places(for: seat, rooms, at: now)?.isFree ?? true
@@ -138,6 +142,6 @@ extension Publishing {
         && (track.wire.kind == .audio || room.effectiveMedia == .video)
       if isTaken { left -= 1 }
       return !isTaken
-    }.map(\.id)
+    }
   }
 }

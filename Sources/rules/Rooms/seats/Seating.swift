@@ -31,11 +31,16 @@ struct Seating: Sendable {
 
   /// Tells webhook subscribers of a room that is no call's.
   func publishRoom(
-    _ type: WebhookEvent.Kind, _ room: RoomKey, user: String? = nil, reason: String? = nil, _ step: inout Step
+    _ type: WebhookEvent.Kind, _ key: RoomKey, of seat: Seat? = nil, reason: String? = nil, _ step: inout Step
   ) {
-    guard rules.hasWebhooks, let room = table[room], !room.isOfCall else { return }
+    guard rules.hasWebhooks, let room = table[key], !room.isOfCall else { return }
+    // Not by its places: those of people who leave together are freed together.
+    let count = table.members(of: key).count { !$0.isPlayer }
     step.add(
-      .webhook(WebhookEvent(type: type, at: step.now.wallMilliseconds, room: room.name, user: user, reason: reason)))
+      .webhook(
+        WebhookEvent(
+          type: type, at: step.now.wallMilliseconds, room: room.name, user: seat?.user,
+          participantId: seat.map { "\($0.participant)" }, count: count, reason: reason)))
   }
 
   // MARK: - Seats
@@ -55,7 +60,7 @@ struct Seating: Sendable {
     step.count(.joined)
     step.log("join", table.fields(seat))
     step.tell(.participantJoined(seat.event(in: self)), in: room, of: table, except: seat.id)
-    publishRoom(.roomJoined, room, user: seat.user, &step)
+    publishRoom(.roomJoined, room, of: seat, &step)
     return seat.id
   }
 

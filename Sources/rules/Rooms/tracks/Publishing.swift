@@ -2,6 +2,7 @@
 // kept here; nothing is changed before it has said yes.
 
 import Basics
+import Calls
 import Members
 import RoostProtocol
 
@@ -188,6 +189,7 @@ struct Publishing: Sendable {
     let event = TrackPublished(
       room: table.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
     step.tell(.trackPublished(event), in: seat.room, of: table, except: seat.id)
+    Publishing.report(.trackPublished, track, table, &step)
     for member in table.members(of: seat.room) where member.id != seat.id && member.takesAll(track.wire.kind, media) {
       Subscribing.add(of: member.id, to: track.id, &media, table, &step)
     }
@@ -239,6 +241,7 @@ struct Publishing: Sendable {
     media.setMuted(muted, track.id)
     step.add(.setMuted(track.id, muted))
     if muted { Viewing.muted(track, &media, table, &step) }
+    if let track = media.tracks[track.id] { report(muted ? .trackMuted : .trackUnmuted, track, table, &step) }
     let change = Publishing.change(track.id, seat, table)
     step.tell(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, of: table, except: listener)
   }
@@ -258,8 +261,14 @@ struct Publishing: Sendable {
   /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
   static func end(_ id: TrackID, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
     guard let track = media.tracks[id] else { return }
+    drop(track, &media, table, &step)
+    report(.trackUnpublished, track, table, &step)
+  }
+
+  /// Ends a track of which webhook subscribers do not know in this room.
+  static func drop(_ track: PublishedTrack, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
     take(track, to: nil, &media, table, &step)
-    step.add(.closeTrack(id))
+    step.add(.closeTrack(track.id))
   }
 
   /// Takes a track out of its room, to another one or to none: those who received it hear that they do no longer, and views show something else.
@@ -274,6 +283,18 @@ struct Publishing: Sendable {
     if let room { media.move(track.id, to: room) } else { media.remove(track.id) }
     Viewing.ended(track.id, on: views, &media, table, &step)
     LastN.update(in: track.room, &media, table, &step)
+  }
+
+  /// Tells webhook subscribers of a track, in calls as well.
+  static func report(
+    _ type: WebhookEvent.Kind, _ track: PublishedTrack, _ table: RoomTable, _ step: inout Step
+  ) {
+    guard step.isFollowed, let seat = table.seats[track.seat] else { return }
+    step.add(
+      .webhook(
+        WebhookEvent(
+          type: type, at: step.now.wallMilliseconds, room: table.name(of: track.room), user: seat.user,
+          participantId: "\(seat.participant)", track: track.wire)))
   }
 
   /// Tells that a track is over, its publisher only where it was not their doing.
