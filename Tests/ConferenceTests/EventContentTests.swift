@@ -46,6 +46,27 @@ import Testing
     #expect(scene.hooks.map(\.type) == [.trackUnpublished, .roomLeft, .roomClosed])
   }
 
+  @Test func chatIsToldWhereItIsWished() throws {
+    func hooks(_ isWished: Bool) throws -> (hooks: [WebhookEvent], seat: String) {
+      var rules = ConferenceRules.test
+      (rules.calls.isFollowed, rules.tellsChat) = (true, isWished)
+      let scene = Scene(rules)
+      let (a, _) = try scene.two()
+      scene.hooks = []
+      // The same message again is told once.
+      for _ in 0..<2 {
+        let params = ChatSendParams(room: "demo", text: "hi", to: ["B"], clientMsgId: "1")
+        #expect(scene.code(a, .chat(.send(params))) == nil)
+      }
+      let seat = scene.core.rooms.table.seats[try scene.seat(a)].map { "\($0.participant)" }
+      return (scene.hooks, seat ?? "")
+    }
+    let (told, seat) = try hooks(true)
+    #expect(told.map(\.type) == [.chatMessage] && told.map(\.room) == ["demo"] && told.map(\.user) == ["A"])
+    #expect(told[0].message?.text == "hi" && told[0].message?.to == ["B"] && told[0].participantId == seat)
+    #expect(try hooks(false).hooks.isEmpty)
+  }
+
   @Test func nobodyIsToldWhereNobodyFollows() throws {
     let scene = Scene()
     let a = scene.client("a")
@@ -184,7 +205,9 @@ private struct Bill {
     case .callActive: calls[event.room]?.isActive = true
     case .callMemberLeft: calls[event.room]?.left(event.user ?? "", at: event.at)
     case .callEnded: sums.talk += calls.removeValue(forKey: event.room)?.talk(until: event.at, event.reason) ?? 0
-    case .roomOpened, .roomClosed, .trackMuted, .trackUnmuted, .callDeclined, .callInvited, .callTypeChanged: break
+    case .roomOpened, .roomClosed, .trackMuted, .trackUnmuted, .chatMessage, .callDeclined, .callInvited,
+      .callTypeChanged:
+      break
     }
   }
 

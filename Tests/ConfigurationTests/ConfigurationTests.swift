@@ -164,6 +164,13 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(complaints(twice).contains { $0.contains("secret[2]") && !$0.contains("secret of the test") })
   }
 
+  @Test func chatIsForTheWebServerThatWishesIt() throws {
+    let chat = "webhooks: {events: {url: \"https://a.b/\", secret: a secret of twenty characters, chat: true}}"
+    #expect(try ServerConfiguration.parse(Array(chat.utf8), file: "f").webhooks.tellsChat)
+    #expect(!ServerConfiguration().webhooks.tellsChat)
+    #expect(!complaints("webhooks: {push: {chat: true}}").isEmpty)
+  }
+
   @Test func eventsAreKeptForATimeAndInASize() throws {
     let text = "webhooks: {keep: {time: 30d, size: 64MiB}}"
     let keep = try ServerConfiguration.parse(Array(text.utf8), file: "f").webhooks.keep

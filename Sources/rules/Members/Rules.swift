@@ -157,6 +157,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var callRoom = RoomRules(kind: "group")
   /// Whether there are webhook subscribers: `OutsideEffect.webhook`.
   public var hasWebhooks: Bool { calls.isFollowed }
+  /// Whether they are told what is written in chats.
+  public var tellsChat = false
   /// What clients are told to use for their peer connections.
   public var iceServers: [ICEServer] = []
 

@@ -250,7 +250,10 @@ extension ServerConfiguration.Chat {
 extension ServerConfiguration.Webhooks {
   mutating func read(_ keys: inout Section) {
     keys.section("push") { push = Endpoint(&$0) }
-    keys.section("events") { events = Endpoint(&$0) }
+    keys.section("events") {
+      events = Endpoint(&$0)
+      $0.read("chat", .boolean, &tellsChat)
+    }
     keys.section("keep") {
       $0.read("time", .duration(shortest...(hour * 24 * 365)), &keep.time)
       $0.read("size", .bytes((1 << 20)...(1 << 40)), &keep.size)

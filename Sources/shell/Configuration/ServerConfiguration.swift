@@ -361,6 +361,8 @@ extension ServerConfiguration {
     public var push: Endpoint?
     /// Who follows the life of rooms and calls; nil: nobody.
     public var events: Endpoint?
+    /// Whether those are told what is written in chats.
+    public var tellsChat = false
     /// How long one request may take.
     public var timeout = TimeDelta.seconds(10)
     /// How much is kept of events, where there is a record file.

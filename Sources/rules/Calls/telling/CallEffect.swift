@@ -145,6 +145,7 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
     case trackMuted = "track.muted"
     case trackUnmuted = "track.unmuted"
     case trackUnpublished = "track.unpublished"
+    case chatMessage = "chat.message"
   }
 
   /// What happened.
@@ -155,7 +156,7 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
   public var room: String
   /// Whose doing it was, or whom it is about.
   public var user: String?
-  /// Their seat, of events about rooms and tracks.
+  /// Their seat, of events about rooms, tracks and chat.
   public var participantId: String?
   /// People in the room from now on, of events about rooms.
   public var count: Int?
@@ -163,16 +164,18 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
   public var reason: String?
   /// The track as it stands, of events about tracks.
   public var track: Track?
+  /// What was written, of events about chat.
+  public var message: Message?
   /// The call as it stands; nil, too, where there are no subscribers.
   public var call: Call?
 
   /// All fields.
   public init(
     type: Kind, at: Int64, room: String, user: String? = nil, participantId: String? = nil, count: Int? = nil,
-    reason: String? = nil, track: Track? = nil, call: Call? = nil
+    reason: String? = nil, track: Track? = nil, message: Message? = nil, call: Call? = nil
   ) {
     (self.type, self.at, self.room) = (type, at, room)
     (self.user, self.participantId, self.count) = (user, participantId, count)
-    (self.reason, self.track, self.call) = (reason, track, call)
+    (self.reason, self.track, self.message, self.call) = (reason, track, message, call)
   }
 }

@@ -1,5 +1,6 @@
 // Chat: to all or to some of a room, in one order for everybody, with as much history as the room keeps.
 
+import Calls
 import Members
 import RoostProtocol
 
@@ -151,6 +152,7 @@ extension Rooms {
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
     let delivered = deliver(message, in: seat.room, from: seat.id, &step)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
+    report(message, from: seat, &step)
     var forgotten: UInt64?
     seating.table.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
     var outcome = ChatLog.Known.sent(result)
@@ -167,6 +169,16 @@ extension Rooms {
     }
     seating.table.update(seat.room) { $0.chat.remember(outcome, user: seat.user, clientMsgId: params.clientMsgId) }
     return if case .sent = outcome { .chatSent(result) } else { nil }
+  }
+
+  /// Tells webhook subscribers that wish it, before the message goes to disk: with it.
+  private func report(_ message: Message, from seat: Seat, _ step: inout Step) {
+    guard rules.hasWebhooks, rules.tellsChat else { return }
+    step.add(
+      .webhook(
+        WebhookEvent(
+          type: .chatMessage, at: message.ts, room: message.room, user: seat.user,
+          participantId: "\(seat.participant)", message: message)))
   }
 
   /// Sends a message and returns how many got it at once.

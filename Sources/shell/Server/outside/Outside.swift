@@ -46,6 +46,7 @@ struct Outside: Sendable {
       rules[realm]?.calls.keepsCalls = storage != nil
       rules[realm]?.calls.hasPush = settings.push != nil
       rules[realm]?.calls.isFollowed = settings.events != nil
+      rules[realm]?.tellsChat = settings.tellsChat
       if let thread = startWebhooks(settings, of: realm, kept?.restored[realm], storage, log) {
         told[realm] = Told(thread: thread, settings: settings)
       }
