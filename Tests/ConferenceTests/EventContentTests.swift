@@ -46,6 +46,50 @@ import Testing
     #expect(scene.hooks.map(\.type) == [.trackUnpublished, .roomLeft, .roomClosed])
   }
 
+  /// For how long somebody spoke, and how their media went, is told when they leave.
+  @Test(arguments: [false, true]) func whatAStayWasLikeIsToldAtItsEnd(_ isInCall: Bool) throws {
+    let scene = scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    if isInCall { _ = try scene.talk(a, b) } else { for client in [a, b] { _ = try scene.join(client, "x").get() } }
+    let seat = try scene.seat(a)
+    let room = try #require(scene.core.rooms.table.seats[seat]?.room)
+    func speak(_ seats: SeatID..., for time: TimeDelta) {
+      scene.apply(.activeSpeakers(room, seats.map { SpeakerLevel(seat: $0, level: 100) }))
+      scene.advance(time)
+    }
+    speak(seat, for: .seconds(3))
+    // Louder or not, they go on.
+    speak(seat, try scene.seat(b), for: .seconds(2))
+    speak(for: .seconds(5))
+    for roundTrip in [50, 150] {
+      var report = SeatReport(seat: seat)
+      var way = WayReport()
+      (way.expected, way.lost, way.jitter) = (100, 3, 7)
+      (report.tracks, report.down, report.roundTrip) = ([.init(id: TrackID(1), way: way)], way, roundTrip)
+      report.frozen = roundTrip == 150 ? 2 : 0
+      scene.apply(.quality([report]))
+    }
+    // Still speaking at the end.
+    speak(seat, for: .milliseconds(1_500))
+    scene.hooks = []
+    let name = scene.core.rooms.table.name(of: room)
+    _ = scene.request(a, .room(.leave(RoomParams(room: name))))
+    let left = try #require(scene.hooks.first { $0.type == (isInCall ? .callLegEnded : .roomLeft) && $0.user == "a" })
+    let stay = try #require(left.stay)
+    #expect(left.reason == "left" && left.room == name && left.participantId != nil)
+    #expect(stay.spokenMs == 6_500 && stay.measuredMs == 4_000 && stay.frozenMs == 2_000 && stay.pausedMs == 0)
+    #expect(stay.up.packets == 200 && stay.up.lost == 6 && stay.up == stay.down && stay.worstJitter == 7)
+    #expect(stay.roundTrip == 100 && stay.worstRoundTrip == 150)
+    // Who comes again begins anew, and the other has nothing of it.
+    if isInCall {
+      #expect(scene.hooks.first { $0.type == .callLegEnded && $0.user == "b" }?.stay?.spokenMs == 2_000)
+    } else {
+      _ = try scene.join(a, "x").get()
+      _ = scene.request(a, .room(.leave(RoomParams(room: name))))
+      #expect(scene.hooks.last { $0.type == .roomLeft }?.stay == StayFigures())
+    }
+  }
+
   @Test func chatIsToldWhereItIsWished() throws {
     func hooks(_ isWished: Bool) throws -> (hooks: [WebhookEvent], seat: String) {
       var rules = ConferenceRules.test
@@ -205,8 +249,8 @@ private struct Bill {
     case .callActive: calls[event.room]?.isActive = true
     case .callMemberLeft: calls[event.room]?.left(event.user ?? "", at: event.at)
     case .callEnded: sums.talk += calls.removeValue(forKey: event.room)?.talk(until: event.at, event.reason) ?? 0
-    case .roomOpened, .roomClosed, .trackMuted, .trackUnmuted, .chatMessage, .callDeclined, .callInvited,
-      .callTypeChanged:
+    case .roomOpened, .roomClosed, .trackMuted, .trackUnmuted, .chatMessage, .callLegEnded, .callDeclined,
+      .callInvited, .callTypeChanged:
       break
     }
   }

@@ -137,6 +137,7 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
     case callTypeChanged = "call.typeChanged"
     case callMemberLeft = "call.memberLeft"
     case callEnded = "call.ended"
+    case callLegEnded = "call.legEnded"
     case roomOpened = "room.opened"
     case roomJoined = "room.joined"
     case roomLeft = "room.left"
@@ -166,16 +167,18 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
   public var track: Track?
   /// What was written, of events about chat.
   public var message: Message?
+  /// What the stay was like that is over.
+  public var stay: StayFigures?
   /// The call as it stands; nil, too, where there are no subscribers.
   public var call: Call?
 
   /// All fields.
   public init(
     type: Kind, at: Int64, room: String, user: String? = nil, participantId: String? = nil, count: Int? = nil,
-    reason: String? = nil, track: Track? = nil, message: Message? = nil, call: Call? = nil
+    reason: String? = nil, track: Track? = nil, message: Message? = nil, stay: StayFigures? = nil, call: Call? = nil
   ) {
     (self.type, self.at, self.room) = (type, at, room)
     (self.user, self.participantId, self.count) = (user, participantId, count)
-    (self.reason, self.track, self.message, self.call) = (reason, track, message, call)
+    (self.reason, self.track, self.message, self.stay, self.call) = (reason, track, message, stay, call)
   }
 }

@@ -117,6 +117,14 @@ extension ChatSendParams {
   fileprivate var weight: Int { max(1, (bytes(of: text, for: to) + 4095) / 4096) }
 }
 
+extension WebhookEvent {
+  fileprivate init(_ message: Message, from seat: Seat) {
+    self.init(
+      type: .chatMessage, at: message.ts, room: message.room, user: seat.user, participantId: "\(seat.participant)",
+      message: message)
+  }
+}
+
 extension Rooms {
   /// Bytes that a message may have.
   var chatBytes: Int { rules.mostChatBytes }
@@ -152,7 +160,8 @@ extension Rooms {
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
     let delivered = deliver(message, in: seat.room, from: seat.id, &step)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
-    report(message, from: seat, &step)
+    // Before the message goes to disk: with it.
+    if rules.hasWebhooks, rules.tellsChat { step.add(.webhook(WebhookEvent(message, from: seat))) }
     var forgotten: UInt64?
     seating.table.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
     var outcome = ChatLog.Known.sent(result)
@@ -169,16 +178,6 @@ extension Rooms {
     }
     seating.table.update(seat.room) { $0.chat.remember(outcome, user: seat.user, clientMsgId: params.clientMsgId) }
     return if case .sent = outcome { .chatSent(result) } else { nil }
-  }
-
-  /// Tells webhook subscribers that wish it, before the message goes to disk: with it.
-  private func report(_ message: Message, from seat: Seat, _ step: inout Step) {
-    guard rules.hasWebhooks, rules.tellsChat else { return }
-    step.add(
-      .webhook(
-        WebhookEvent(
-          type: .chatMessage, at: message.ts, room: message.room, user: seat.user,
-          participantId: "\(seat.participant)", message: message)))
   }
 
   /// Sends a message and returns how many got it at once.

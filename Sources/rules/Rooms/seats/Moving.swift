@@ -93,7 +93,7 @@ extension Seating {
     step.tellSeated(seat.session, on: id, in: table.name(of: target))
     table.grantReplacesRole(of: seat)
     for track in Publishing.untaken(of: seat, self, at: step.now.instant) {
-      Publishing.drop(track, &media, table, &step)
+      Publishing.end(track, isKnown: false, &media, table, &step)
     }
     for track in media.tracks(of: id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, table) {
       media.setMuted(true, track.id)
@@ -131,7 +131,7 @@ extension Seating {
 
 extension Publishing {
   /// What a seat publishes and may not in the room that it has come to: what there is no right, no place or no number left for.
-  fileprivate static func untaken(of seat: Seat, _ rooms: Seating, at now: Instant) -> [PublishedTrack] {
+  fileprivate static func untaken(of seat: Seat, _ rooms: Seating, at now: Instant) -> [TrackID] {
     guard let room = rooms.table[seat.room] else { return [] }
     let rights = Access.rights(of: seat, rooms.table)
     let hasPlace = Places(for: seat, rooms, at: now)?.isFree ?? true
@@ -142,6 +142,6 @@ extension Publishing {
         && (track.wire.kind == .audio || room.effectiveMedia == .video)
       if isTaken { left -= 1 }
       return !isTaken
-    }
+    }.map(\.id)
   }
 }

@@ -25,6 +25,8 @@ struct Room: Sendable {
   var speakers: [Speaker] = []
   /// In which order people have spoken.
   fileprivate(set) var speaking = SpeakerOrder()
+  /// What the stays of its people are like, where anybody is told of it.
+  var stays = Stays()
   /// Those whose way up is not good, as everybody was told.
   var weak: [ParticipantID: PersonQuality] = [:]
   /// Of a group call's room: who is its host. nil in every other room.

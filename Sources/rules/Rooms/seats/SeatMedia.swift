@@ -97,6 +97,10 @@ extension Seating {
     guard let name = table[key]?.name else { return }
     let seats = levels.map(\.seat).filter { table.seats[$0]?.room == key }
     if table.heard(seats, in: key, at: step.now.instant) { Viewing.speakersChanged(in: key, &media, table, &step) }
+    if step.isFollowed {
+      let participants = seats.compactMap { table.seats[$0]?.participant }
+      table.update(key) { $0.stays.heard(participants, at: step.now.instant) }
+    }
     let speakers = levels.compactMap { level -> Speaker? in
       guard let seat = table.seats[level.seat], seat.room == key else { return nil }
       return Speaker(participantId: "\(seat.participant)", level: min(max(level.level, 0), 127))

@@ -29,18 +29,20 @@ struct Seating: Sendable {
     step.tell(.participantUpdated(seat.event(in: self)), in: seat.room, of: table, except: toAll ? nil : id)
   }
 
-  /// Tells webhook subscribers of a room that is no call's.
-  func publishRoom(
+  /// Tells webhook subscribers of a room that is no call's, and of who leaves a call.
+  mutating func publishRoom(
     _ type: WebhookEvent.Kind, _ key: RoomKey, of seat: Seat? = nil, reason: String? = nil, _ step: inout Step
   ) {
-    guard rules.hasWebhooks, let room = table[key], !room.isOfCall else { return }
+    guard rules.hasWebhooks, let isOfCall = table[key]?.isOfCall, !isOfCall || type == .roomLeft else { return }
+    var event = WebhookEvent(
+      type: isOfCall ? .callLegEnded : type, at: step.now.wallMilliseconds, room: table.name(of: key),
+      user: seat?.user, participantId: seat.map { "\($0.participant)" }, reason: reason)
+    if type == .roomLeft, let seat {
+      table.update(key) { event.stay = $0.stays.end(seat.participant, at: step.now.instant) }
+    }
     // Not by its places: those of people who leave together are freed together.
-    let count = table.members(of: key).count { !$0.isPlayer }
-    step.add(
-      .webhook(
-        WebhookEvent(
-          type: type, at: step.now.wallMilliseconds, room: room.name, user: seat?.user,
-          participantId: seat.map { "\($0.participant)" }, count: count, reason: reason)))
+    if !isOfCall { event.count = table.members(of: key).count { !$0.isPlayer } }
+    step.add(.webhook(event))
   }
 
   // MARK: - Seats

@@ -259,16 +259,14 @@ struct Publishing: Sendable {
   // MARK: - The end
 
   /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
-  static func end(_ id: TrackID, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
+  /// `isKnown` says whether webhook subscribers know of it in this room.
+  static func end(
+    _ id: TrackID, isKnown: Bool = true, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step
+  ) {
     guard let track = media.tracks[id] else { return }
-    drop(track, &media, table, &step)
-    report(.trackUnpublished, track, table, &step)
-  }
-
-  /// Ends a track of which webhook subscribers do not know in this room.
-  static func drop(_ track: PublishedTrack, _ media: inout TrackTable, _ table: RoomTable, _ step: inout Step) {
     take(track, to: nil, &media, table, &step)
-    step.add(.closeTrack(track.id))
+    step.add(.closeTrack(id))
+    if isKnown { report(.trackUnpublished, track, table, &step) }
   }
 
   /// Takes a track out of its room, to another one or to none: those who received it hear that they do no longer, and views show something else.

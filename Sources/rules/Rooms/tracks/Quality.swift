@@ -97,6 +97,7 @@ struct QualityBook: Sendable {
     for report in reports {
       guard let seat = table.seats[report.seat] else { continue }
       figures.count(report)
+      if step.isFollowed { table.update(seat.room) { $0.stays.take(report, of: seat.participant) } }
       var entry = entries[seat.id] ?? Entry()
       if entry.up.look(WayJudge.up(report)) {
         let verdict = entry.up.verdict
