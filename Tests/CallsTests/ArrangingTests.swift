@@ -128,6 +128,42 @@ extension Board {
     #expect(met.call.callId == id && met.glare && b.names() == [.callIncoming])
   }
 
+  /// Each way to say that they do not want it: they have missed nothing, and nobody else has heard of it.
+  @Test(arguments: ["cancel", "end"]) func whoEndsTheirOwnRingHasNotMissedIt(_ how: String) throws {
+    let board = Board { $0.hasPush = true }
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.arrange(["b"], of: "a").callId
+    _ = a.take()
+    let request: CallRequest = how == "cancel" ? .cancel(CallCancelParams(callId: id)) : .end(CallParams(callId: id))
+    #expect(board.code(a, .call(request)) == nil)
+    #expect(!a.names().contains(.callMissed) && b.take().isEmpty && board.board.tables.calls.count == 0)
+    #expect(board.board.missed("a") == 0 && board.records["a"]?.last?.result == .declined)
+    #expect(!board.pushes.contains { $0.type == .missed })
+  }
+
+  /// Both are wanted by each other at once: they talk, whichever of them asks first and however.
+  @Test func whoReachForEachOtherMeet() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let arranged = try board.arrange(["b"], of: "a").callId
+    #expect(board.refusal(["a"], of: "b")?.data.reason == arranged, "the same the other way round")
+    // b calls on their own meanwhile, and a dials b: it is b's call that they are in, where b is.
+    let own = try board.start(b, ["a"]).call.callId
+    let met = try board.start(a, ["b"])
+    #expect(met.call.callId == own && met.glare && own != arranged)
+    #expect(board.state("b", own) == .joined && board.state("a", own) == .connecting)
+  }
+
+  /// Phones of who is called are woken with what the application said, and not with what the caller says to phones of their own.
+  @Test func phonesAreWokenWithWhatTheApplicationSaid() throws {
+    let board = Board { $0.hasPush = true }
+    let a = board.phone("a")
+    let id = try board.arrange(["b"], of: "a") { $0.push = ["title": "The clinic calls"] }.callId
+    #expect(board.code(a, .call(.accept(CallAcceptParams(callId: id, push: ["title": "stop"])))) == nil)
+    let ring = try #require(board.pushes.last { $0.type == .ring })
+    #expect(ring.to == "b" && ring.push?.text.contains("clinic") == true)
+  }
+
   @Test func whoIsRungTooOftenIsSparedAlsoFromServers() throws {
     let board = Board { $0.ringsPerPair = 2 }
     let (a, b) = (board.phone("a"), board.phone("b"))

@@ -162,6 +162,8 @@ export async function moveTo(next, take, withVideo, muted = false) {
   }
   enterCall(next, entered);
   sound();
+  // A server had called them to each other, and nobody could be rung any more.
+  if (next.isOver) return afterCall();
   tones.once("joined");
   await publish(entered, withVideo, muted);
 }

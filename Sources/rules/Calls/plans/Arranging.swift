@@ -47,7 +47,10 @@ private struct ArrangedCall: Plan {
 
   /// Whether the caller can be rung. Nobody is asked whom they have blocked: it is they who are to call.
   private static func check(_ caller: String, calling callees: [String], _ tables: Tables) throws(ErrorObject) {
-    if let other = tables.legs[caller] ?? tables.calls.met(by: caller, calling: callees)?.id {
+    let own = tables.legs[caller] ?? tables.calls.met(by: caller, calling: callees)?.id
+    // Or a server has called them to each other the other way round.
+    let crossing = callees.count == 1 ? callees.first.flatMap { tables.calls.met(by: $0, calling: [caller])?.id } : nil
+    if let other = own ?? crossing {
       throw ErrorObject(.selfBusy, "The caller is in a call, or is called by who is to be called.") {
         $0.reason = other.text
       }
@@ -92,6 +95,8 @@ struct PickUp: Plan {
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     let rings = enter(&tables, &step)
+    // What the caller says to their own phones is not for those who are called now: the application has said that.
+    step.setPayload(nil, for: id)
     guard let call = tables.calls[id] else { return }
     let shown = tables.calls.wireAsItStays(call, at: step.now)
     step.emit(.seat(device, id, call.media))

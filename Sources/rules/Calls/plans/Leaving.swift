@@ -189,7 +189,11 @@ private struct EndForAll: Plan {
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    CallEnd(membership.id, .stopped, by: membership.user).commit(&tables, &step)
+    if membership.member.isRinging, membership.call.arrangement != nil {
+      Decline(membership: membership, reason: nil, text: nil).commit(&tables, &step)
+    } else {
+      CallEnd(membership.id, .stopped, by: membership.user).commit(&tables, &step)
+    }
     tables.replyWithCall(membership.id, &step)
   }
 }

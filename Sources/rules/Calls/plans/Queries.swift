@@ -86,6 +86,11 @@ extension Switchboard {
     return membership.member.device != device && (!membership.isElsewhere || params.takeover == true)
   }
 
+  /// Whether nobody has been in a call yet: a server has arranged it, and its caller rings.
+  public func opensRoom(_ callId: String) -> Bool {
+    tables.calls[CallID(callId)]?.arrangement != nil
+  }
+
   /// Whether accepting or joining might bring a device into a call: it rings for its user, or they would join. Who is in it on this device
   /// is not brought there.
   public func mightEnter(_ params: CallAcceptParams, _ device: DeviceID, at now: Now) -> Bool {

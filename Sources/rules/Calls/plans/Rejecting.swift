@@ -119,7 +119,7 @@ private struct Cancellation: Plan {
     guard !membership.call.isAnswered else {
       throw ErrorObject(.invalidState, "The call has been answered; hang up instead.") {
         $0.reason = "answered"
-        $0.by = membership.call.members.first { $0.terms.answeredAt != nil }?.user
+        $0.by = membership.call.answerer
       }
     }
     (self.membership, push) = (membership, params.push)
@@ -127,7 +127,12 @@ private struct Cancellation: Plan {
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     step.setPayload(push, for: membership.id)
-    CallEnd(membership.id, .cancelled, by: membership.user).commit(&tables, &step)
+    if membership.member.isRinging {
+      // A server has called them, and they do not want it: they have missed nothing.
+      Decline(membership: membership, reason: nil, text: nil).commit(&tables, &step)
+    } else {
+      CallEnd(membership.id, .cancelled, by: membership.user).commit(&tables, &step)
+    }
     tables.replyWithCall(membership.id, &step)
   }
 }

@@ -65,10 +65,12 @@ extension CallStartParams {
 }
 
 extension CallTable {
-  /// The call that a start calls back while it rings: one of the other's, of whatever kind. Who calls several calls nobody back.
+  /// The call that a start calls back while it rings: one of the other's, of whatever kind. Who calls several calls nobody back. One that
+  /// the other is in goes before one that a server has arranged: in that they would be busy.
   func met(by user: String, calling callees: [String]) -> LiveCall? {
     guard callees.count == 1, let other = callees.first else { return nil }
-    return ringing(user).first { $0.rings(user, for: other) }
+    let rings = ringing(user).filter { $0.rings(user, for: other) }
+    return rings.first { $0.arrangement == nil } ?? rings.first
   }
 }
 

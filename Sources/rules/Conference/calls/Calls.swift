@@ -53,6 +53,7 @@ extension ConferenceCore {
       // Who is rung needs no right to answer, and a seat is held for them. Anything else that gets a seat is joining. What is neither the
       // switchboard refuses.
       if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
+      if calls.opensRoom(params.callId) { try CallEntry.checkRoom(of: session, self) }
       try RoomQuotas.checkSeat(session, inCall: params.callId, rooms)
       try proceed(key, request, in: params.callId, mayTakeOver: mayTake, SeatWish(params), &step)
     case .join(let params):
@@ -132,8 +133,9 @@ extension ConferenceCore {
     let device = session.session.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     if !isKnown, let met = calls.met(by: params, from: device) {
-      // Who calls back answers: their seat is held, in a room that is there.
+      // Who calls back answers: their seat is held, in a room that is there unless a server has arranged the call.
       try RoomQuotas.checkSeat(session, inCall: met.description, rooms)
+      if calls.opensRoom(met.text) { try CallEntry.checkRoom(of: session, self) }
     } else if !isKnown {
       try CallEntry.checkSpace(self)
       try RoomQuotas.checkSeat(session, inCall: nil, rooms)
@@ -229,6 +231,13 @@ enum CallEntry {
     let most = core.calls.rules.maxCalls
     guard core.calls.count + core.rooms.callsElsewhere < most else { throw .full(of: "calls", limit: most) }
     if let quota = core.rules.quotas.calls, core.calls.count >= quota { throw .quota(.calls, quota) }
+  }
+
+  /// Whether the caller of a call that a server has arranged may open its room: they are the first in it.
+  /// - Throws: 5002.
+  static func checkRoom(of session: MemberFacts, _ core: ConferenceCore) throws(ErrorObject) {
+    guard core.rooms.admits(toCall: nil) else { throw .mediaFull }
+    try core.rooms.checkShare(of: session)
   }
 
   /// Whether somebody may who is not just answering. A seat is held for one who is rung, and for one who has lost their leg; who comes by
