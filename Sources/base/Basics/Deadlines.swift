@@ -51,12 +51,20 @@ public struct Deadlines<Key: Hashable & Sendable>: Sendable {
 
   private mutating func rebuild() {
     var valid = DeadlineQueue<Key>()
-    // A key that was cancelled and set again for the same time stands there twice.
-    var kept: Set<Key> = []
     while let first = queue.first {
       _ = queue.pop(at: first.deadline)
-      guard armed[first.element] == first.deadline, kept.insert(first.element).inserted else { continue }
-      valid.push(first.deadline, first.element)
+      if armed[first.element] == first.deadline { valid.push(first.deadline, first.element) }
+    }
+    queue = valid
+    if queue.count > armed.count { dropRepeated() }
+  }
+
+  /// A key that was cancelled and set again for the same time stands in the queue twice. That is seldom, and to look for it is dear.
+  @inline(never) private mutating func dropRepeated() {
+    var (valid, kept) = (DeadlineQueue<Key>(), Set<Key>())
+    while let first = queue.first {
+      _ = queue.pop(at: first.deadline)
+      if kept.insert(first.element).inserted { valid.push(first.deadline, first.element) }
     }
     queue = valid
   }
