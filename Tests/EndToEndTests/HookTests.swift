@@ -91,7 +91,7 @@ extension EndToEnd {
       }) { server in try await body(server, port) }
     }
 
-    @Test(arguments: WayIn.allCases) func aNoIsToldAtEachDoor(door: WayIn) async throws {
+    @Test(arguments: WayIn.allCases) func scenario54AnApplicationSaysNoAndTheClientHearsWhy(door: WayIn) async throws {
       let application = try Application { user, _ in user.contains("carl") ? .no : .yes }
       defer { application.stop() }
       try await with(application) { server, port in
@@ -193,7 +193,7 @@ extension EndToEnd {
     }
 
     /// One that is down is left alone, and asked again when it may be back.
-    @Test func whoIsDownIsLeftAloneAndComesBack() async throws {
+    @Test func scenario55AnApplicationThatIsDownIsLeftAloneAndComesBack() async throws {
       // Nobody listens there, which is nobody's own fault.
       let application = try Application { _, _ in .yes }
       application.stop()

@@ -62,7 +62,7 @@ extension TestServer {
 
 extension EndToEnd {
   @Suite struct Realms {
-    @Test func byEachDoorTheyDoNotMeet() async throws {
+    @Test func scenario53TwoApplicationsNeverMeet() async throws {
       let port = try freePort()
       try await TestServer.withRealms({
         $0.flashphoner.port = port

@@ -94,7 +94,7 @@ extension EndToEnd {
     }
 
     /// Whoever was away asks for what it has missed: nothing listens at the address of its webhooks.
-    @Test func eventsAreReadAgainFromANumberOn() async throws {
+    @Test func scenario57EventsAreReadAgainFromANumberOn() async throws {
       let port = try freePort()
       let events = ServerConfiguration.Webhooks.Endpoint(url: "http://127.0.0.1:\(port)", secret: Self.token)
       try await with(change: {
@@ -135,7 +135,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func anApplicationCallsUsersToEachOther() async throws {
+    @Test func scenario58AServerCallsTwoUsersToEachOther() async throws {
       try await with { server, ask in
         let (anna, ben) = (try await server.phone("anna"), try await server.phone("ben"))
         let wish = #"{"from": "anna", "to": ["ben"], "media": "audio", "extra": {"order": 1}}"#

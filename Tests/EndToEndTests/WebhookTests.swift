@@ -74,7 +74,7 @@ extension EndToEnd {
     }
 
     /// Nobody waits for a server that is down, and it gets everything when it is back, across a restart too.
-    @Test func aServerThatIsDownHoldsNobodyUpAndMissesNothing() async throws {
+    @Test func scenario56AnEventServerThatIsDownHoldsNobodyUpAndMissesNothing() async throws {
       let folder = try TemporaryFolder()
       let down = try Receiver()
       let port = down.port
