@@ -46,6 +46,40 @@ import Testing
     #expect(scene.hooks.map(\.type) == [.trackUnpublished, .roomLeft, .roomClosed])
   }
 
+  /// Who goes on on another device is silent there until they are heard, though nobody says that they have stopped: nothing of the room is left
+  /// on its worker for a moment.
+  @Test func whoChangesDevicesIsHeardOnTheNewOne() throws {
+    let scene = scene()
+    scene.isVerified = true
+    let old = scene.client("a")
+    _ = try scene.join(old, "x").get()
+    let seat = try scene.seat(old)
+    let room = try #require(scene.core.rooms.table.seats[seat]?.room)
+    scene.apply(.activeSpeakers(room, [SpeakerLevel(seat: seat, level: 100)]))
+    scene.advance(.seconds(3))
+    let new = scene.client("a", "d2")
+    _ = try scene.join(new, "x") { $0.takeover = true }.get()
+    #expect(try scene.seat(new) != seat)
+    scene.advance(.seconds(20))
+    scene.hooks = []
+    _ = scene.request(new, .room(.leave(RoomParams(room: "x"))))
+    #expect(scene.hooks.first { $0.type == .roomLeft }?.stay?.spokenMs == 3_000)
+  }
+
+  /// A share of what was lost is no count: nobody knows of how many packets it is one.
+  @Test(arguments: [false, true]) func sharesAreNotAddedUp(_ isShare: Bool) throws {
+    let scene = scene()
+    let a = scene.client("a")
+    _ = try scene.join(a, "x").get()
+    var report = SeatReport(seat: try scene.seat(a))
+    (report.down.expected, report.down.lost, report.down.isShare) = (256, 13, isShare)
+    scene.apply(.quality([report]))
+    scene.hooks = []
+    _ = scene.request(a, .room(.leave(RoomParams(room: "x"))))
+    let down = try #require(scene.hooks.first { $0.type == .roomLeft }?.stay?.down)
+    #expect((down.packets, down.lost) == (isShare ? (0, 0) : (256, 13)))
+  }
+
   /// For how long somebody spoke, and how their media went, is told when they leave.
   @Test(arguments: [false, true]) func whatAStayWasLikeIsToldAtItsEnd(_ isInCall: Bool) throws {
     let scene = scene()

@@ -32,7 +32,9 @@ class API(Server):
         (folder / "secret").write_text(SECRET + "\n")
         self.api_port = free_port(0x1)  # SOCK_STREAM
         keys = f"{{name: shop, secret_file: {folder / 'secret'}}}"
-        super().__init__(folder, more=f"api: {{port: {self.api_port}, keys: [{keys}]}}\n")
+        nobody = "http://127.0.0.1:9/"  # Where nobody takes events: they are kept.
+        events = f"webhooks: {{events: {{url: {nobody!r}, secret: {SECRET}}}}}\n"
+        super().__init__(folder, more=f"api: {{port: {self.api_port}, keys: [{keys}]}}\n{events}")
         self.api = f"http://127.0.0.1:{self.api_port}/api/v1"
 
     def ask(self, method: str, path: str, body: str | None = None, **headers: str):

@@ -38,7 +38,7 @@ extension SeatReport {
 extension WayReport {
   fileprivate init(_ flow: FlowQuality) {
     self.init()
-    (expected, lost) = (flow.expected, flow.lost)
+    (expected, lost, isShare) = (flow.expected, flow.lost, flow.isShare)
     (jitter, rate) = (Int(flow.jitter.milliseconds), flow.rate / 1_000)
   }
 }

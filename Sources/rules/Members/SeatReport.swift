@@ -7,6 +7,8 @@ import RoostProtocol
 public struct WayReport: Hashable, Sendable {
   /// Packets that should have come, and those that did not.
   public var expected = 0, lost = 0
+  /// Whether they are a share and no counts.
+  public var isShare = false
   /// Milliseconds by which the time between packets varies.
   public var jitter = 0
   /// kbit/s.

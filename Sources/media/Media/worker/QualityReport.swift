@@ -10,6 +10,8 @@ import RTP
 public struct FlowQuality: Sendable, Hashable {
   /// Packets that should have come, and those of them that did not: before repeats made up for it.
   public var expected = 0, lost = 0
+  /// Whether they are a share (`lost` of 256) and no counts: the peer has reported nothing else.
+  public var isShare = false
   /// By how much the time between packets varies (RFC 3550 §6.4.1).
   public var jitter = TimeDelta.zero
   /// Bits a second.
@@ -89,6 +91,7 @@ struct QualityProbe {
     let reported = transport.takeReported()
     quality.down.expected = reported.expected
     quality.down.lost = reported.lost
+    quality.down.isShare = reported.isShare
     if transport.downlink?.isHeard == true { quality.roundTrip = transport.roundTrip }
     if transport.downlink?.isUnlimited == false {
       quality.estimate = transport.downlink.map { Int($0.estimator.target.bitsPerSecond) }
@@ -147,11 +150,11 @@ extension Forwarder {
 }
 
 extension Transport {
-  /// What the peer has reported since the last call of what it was sent: by transport-wide feedback, else by the worst of its reports.
-  fileprivate mutating func takeReported() -> (expected: Int, lost: Int) {
+  /// What the peer has reported since the last call of what it was sent: by transport-wide feedback, else the share of the worst of its reports.
+  fileprivate mutating func takeReported() -> (expected: Int, lost: Int, isShare: Bool) {
     let worst = worstReport
     worstReport = 0
-    guard let counted = downlink?.estimator.takeReported(), counted.expected > 0 else { return (256, Int(worst)) }
-    return counted
+    guard let counted = downlink?.estimator.takeReported(), counted.expected > 0 else { return (256, Int(worst), true) }
+    return (counted.expected, counted.lost, false)
   }
 }

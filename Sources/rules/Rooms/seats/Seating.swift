@@ -118,6 +118,8 @@ struct Seating: Sendable {
   /// Closes the media of a seat and forgets it. The place in the room is the caller's to fill or free.
   mutating func close(_ seat: Seat, _ step: inout Step) {
     let carried = media[seat.id]
+    // A room of which nothing is left on its worker says nothing of its speakers.
+    if step.isFollowed { table.update(seat.room) { $0.stays.stop(seat.participant, at: step.now.instant) } }
     for subscription in carried.received { Subscribing.remove(subscription, &media, &step) }
     for track in carried.tracks { Publishing.end(track, &media, table, &step) }
     media.forget(seat.id)

@@ -26,7 +26,8 @@ struct Stays: Sendable {
     for participant in speakers { speaking[participant] = speaking[participant] ?? now }
   }
 
-  private mutating func stop(_ participant: ParticipantID, at now: Instant) {
+  /// They speak no more: nothing of them is heard.
+  mutating func stop(_ participant: ParticipantID, at now: Instant) {
     guard let since = speaking.removeValue(forKey: participant) else { return }
     let spoken = stays[participant]?.spoken ?? .zero
     stays[participant, default: Stay()].spoken = spoken + (now - since)
@@ -71,6 +72,7 @@ extension StayFigures {
 
 extension StayFigures.Way {
   fileprivate mutating func take(_ way: WayReport) {
+    guard !way.isShare else { return }
     packets += way.expected
     lost += way.lost
   }

@@ -153,6 +153,10 @@ struct Outside: Sendable {
       let why = "No events are kept: the server has no record file (storage.path)."
       return answer(.failure(ErrorObject(.invalidState, why)))
     }
+    guard told[realm]?.settings.events != nil else {
+      let why = "No events are told of this realm: rooms.yaml names no web server for them (webhooks.events)."
+      return answer(.failure(ErrorObject(.invalidState, why)))
+    }
     guard replays.begin(realm) else { return answer(.failure(ErrorObject(.overloaded))) }
     let isTaken = storage.replay(EventQuery(after: after), of: realm) { page in
       replays.end(realm)
