@@ -128,6 +128,52 @@ def test_in_a_group_nobody_else_switches_ones_camera_on(online):
     ben.sees("Anna")
 
 
+# Opening a microphone, or one with a camera, takes until `window.go()`; a camera alone comes at once.
+HELD_BACK = """(wanted) => {
+  const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+  const gate = new Promise((go) => (window.go = go));
+  navigator.mediaDevices.getUserMedia = async (asked) => {
+    if (wanted.every((kind) => asked[kind])) await gate;
+    return open(asked);
+  };
+}"""
+
+
+@pytest.mark.parametrize("others", [["nobody"], []], ids=["group", "two"])
+def test_video_is_switched_on_while_the_microphone_is_still_being_opened(online, others):
+    anna, ben = online("Anna", "Ben")
+    ben.page.evaluate(HELD_BACK, ["audio"])
+    anna.call("ben", *others, voice=True)
+    ben.answer(voice=True)
+    expect(button(ben, "Start mic")).to_be_disabled()
+    if others:
+        button(ben, "Start video").click()
+    else:
+        expect(anna.page.get_by_role("timer")).to_be_visible()
+        button(anna, "Ask for video").click()
+        ben.page.get_by_role("alertdialog").get_by_role("button", name="Yes").click()
+    ben.page.wait_for_function(f"({CAMERAS}).length === 1")
+    anna.sees("Ben")
+    ben.page.evaluate("window.go()")
+    anna.hears("Ben")
+
+
+def test_a_camera_that_still_opens_for_a_call_that_was_left_holds_up_no_other(online):
+    anna, ben = online("Anna", "Ben")
+    ben.page.evaluate(HELD_BACK, ["audio", "video"])
+    anna.call("ben")
+    ben.answer()
+    ben.page.locator("#leave").click()
+    expect(anna.page.locator("#phone-status")).to_have_text("Ben hung up.")
+    anna.call("ben", "nobody", voice=True)
+    ben.answer(voice=True)
+    expect(button(ben, "Mute")).to_be_visible()
+    button(ben, "Start video").click()
+    anna.sees("Ben")
+    ben.page.evaluate("window.go()")
+    anna.hears("Ben")
+
+
 def test_a_screen_that_is_chosen_after_the_call_is_not_shared(online):
     anna, ben = talking(online)
     anna.page.evaluate("""() => {

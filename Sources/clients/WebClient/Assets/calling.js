@@ -4,7 +4,7 @@ import { here, own, render } from "./here.js";
 import { $, announce, memory, sentence, toast } from "./page.js";
 import { phone } from "./phone.js";
 import { RingDialog } from "./ringing.js";
-import { endPictures, moveOut, opening, publish, startDevice } from "./sending.js";
+import { endPictures, isOpening, moveOut, publish, startDevice } from "./sending.js";
 import { enterRoom, leave } from "./stage.js";
 import { showTab } from "./tabs.js";
 import * as tones from "./tones.js";
@@ -209,7 +209,7 @@ async function onMediaChanged({ by, media, result }) {
   if (media === "audio") return endPictures();
   // Two have agreed; in a group one decides, and the others' cameras are their own affair.
   if (!isOwn && here.call.kind === "group") return toast(`${nameOf(here.call, by)} switched on video.`);
-  if (!own("video") && !opening.video) await startDevice("video");
+  if (!own("video") && !isOpening("video")) await startDevice("video");
 }
 
 /** A change between audio and video that did not come about. */

@@ -9,16 +9,21 @@ const simulcast = wishes.has("simulcast") ? wishes.get("simulcast") === "1" : un
 /** The screen that one shares, from the moment of the choice: also while it is being published. */
 export const screen = () => [...(here.room?.localTracks ?? [])].find(isScreen);
 
-/** How often each is being opened now: nobody shall open it a second time meanwhile. */
-export const opening = { audio: 0, video: 0 };
+/** How often each is being opened now for a room: nobody shall open it a second time meanwhile. @type {WeakMap<Room, { audio: number, video: number }>} */
+const openings = new WeakMap();
+
+/** Whether a device of this kind is being opened for the room that one is in. @param {"audio"|"video"} kind */
+export const isOpening = (kind) => (openings.get(here.room)?.[kind] ?? 0) > 0;
 
 /** Whether one's token allows to send a kind; devices are not opened in vain. @param {"audio"|"video"|"screen"} kind */
 const may = (kind) => here.client.grants?.includes(`publish:${kind}`) ?? true;
 
 /** The seat is taken before the devices are asked for: whoever is refused is not asked in vain. */
 export async function publish(into, withVideo, muted = false) {
-  await whileOpening(["audio", "video"], async () => {
-    const media = await takeMedia(withVideo && into.media !== "audio" && may("video"), may("audio"));
+  const pictures = withVideo && into.media !== "audio" && may("video");
+  // A camera that is not opened here may be wanted meanwhile, as when the others agree to video.
+  await whileOpening(into, pictures ? ["audio", "video"] : ["audio"], async () => {
+    const media = await takeMedia(pictures, may("audio"));
     if (into !== here.room) return [media.audio, media.video].forEach((track) => track?.stop());
     if (media.error) toast(sentence(media.error));
     await Promise.all([publishOne(into, "microphone", media.audio, muted), publishOne(into, "camera", media.video)]);
@@ -26,13 +31,15 @@ export async function publish(into, withVideo, muted = false) {
   await fillDevices();
 }
 
-async function whileOpening(kinds, run) {
-  for (const kind of kinds) opening[kind] += 1;
+async function whileOpening(into, kinds, run) {
+  const counts = openings.get(into) ?? { audio: 0, video: 0 };
+  openings.set(into, counts);
+  for (const kind of kinds) counts[kind] += 1;
   render();
   try {
     await run();
   } finally {
-    for (const kind of kinds) opening[kind] -= 1;
+    for (const kind of kinds) counts[kind] -= 1;
     render();
   }
 }
@@ -84,7 +91,7 @@ function showTool(id, track, [mute, unmute, start], [on, off]) {
   const muted = Boolean(track?.muted);
   const button = $(id);
   const words = !track ? start : muted ? unmute : mute;
-  button.disabled = !track && opening[id === "mic" ? "audio" : "video"] > 0;
+  button.disabled = !track && isOpening(id === "mic" ? "audio" : "video");
   button.setAttribute("aria-pressed", String(muted));
   button.querySelector("span").textContent = words;
   button.querySelector("use").setAttribute("href", `#${muted || !track ? off : on}`);
@@ -116,7 +123,7 @@ export async function toggle(kind) {
 export async function startDevice(kind) {
   if (kind === "video" && here.room.media === "audio") return askForVideo();
   const [id, into] = [kind === "audio" ? "microphone" : "camera", here.room];
-  await whileOpening([kind], async () => {
+  await whileOpening(into, [kind], async () => {
     try {
       const media = await openMedia({ [kind]: $(`${id}-now`).value || true, height, music });
       if (into === here.room) await publishOne(into, id, media[kind]);
@@ -130,7 +137,7 @@ export async function startDevice(kind) {
 /** What was unplugged or taken away is wanted again. */
 async function openAgain(track) {
   const { kind } = track;
-  await whileOpening([kind], async () => {
+  await whileOpening(here.room, [kind], async () => {
     try {
       await replace(track, $(`${kind === "audio" ? "microphone" : "camera"}-now`).value || true);
       await track.unmute();
