@@ -97,13 +97,18 @@ def test_every_refusal_has_a_sentence(person):
     sentences = anna.page.evaluate(
         """async (codes) => {
           const { RoostError } = await import("/roost.js");
-          return codes.map((code) => new RoostError(code, "server text", { limit: 3, count: 3 }).message);
+          const sentence = (code, words) => new RoostError(code, words, { limit: 3, count: 3 }).message;
+          return [...codes.map((code) => sentence(code, "server text")), sentence(1011, "")];
         }""",
         CODES,
     )
-    assert len(set(sentences)) == len(CODES)
-    for code, sentence in zip(CODES, sentences):
+    assert len(set(sentences)) == len(CODES)  # the last is that of 1005
+    for code, sentence in zip([*CODES, 1011], sentences):
+        # What an application says is for the people whom it is told of.
+        if sentence == "server text" and code == 1011:
+            continue
         assert re.fullmatch(r"[A-Z].*[.]", sentence) and "server text" not in sentence, (code, sentence)
+    assert sentences[CODES.index(1011)] == "server text"
 
 
 def test_every_reason_has_a_sentence_for_both_sides(person):
