@@ -152,8 +152,9 @@ def test_video_is_switched_on_while_the_microphone_is_still_being_opened(online,
         expect(anna.page.get_by_role("timer")).to_be_visible()
         button(anna, "Ask for video").click()
         ben.page.get_by_role("alertdialog").get_by_role("button", name="Yes").click()
-    ben.page.wait_for_function(f"({CAMERAS}).length === 1")
     anna.sees("Ben")
+    assert ben.page.evaluate(CAMERAS) == ["live"]
+    expect(button(ben, "Start mic")).to_be_disabled()
     ben.page.evaluate("window.go()")
     anna.hears("Ben")
 
