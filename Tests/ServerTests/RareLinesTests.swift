@@ -29,8 +29,8 @@ import Testing
   }
 
   @Test func whatIsLeftOutIsCounted() {
-    #expect(LinePerMinute.pause == .seconds(60))
-    var line = LinePerMinute()
+    #expect(RareLine.pause == .seconds(60))
+    var line = RareLine()
     #expect(line.take(at: .zero) == nil && line.deadline == nil)
     line.add(3)
     #expect(line.take(at: .zero) == 3 && line.deadline == nil)

@@ -28,8 +28,8 @@ struct EventFeeds {
   }
 
   /// What the log has to say of each realm: events that are kept no more, and those that were given up for others.
-  private var lost: [Realm: LinePerMinute] = [:]
-  private var givenUp: [Realm: LinePerMinute] = [:]
+  private var lost: [Realm: RareLine] = [:]
+  private var givenUp: [Realm: RareLine] = [:]
 
   init(_ inbox: EventInbox, keep: [Realm: EventKeep], log: Logger) {
     (self.inbox, self.keep, self.log) = (inbox, keep, log)
@@ -64,7 +64,7 @@ struct EventFeeds {
       case .returned(let realm, let lane):
         guard let change = feeds[realm]?.returned(lane) else { continue }
         changes.append(change)
-        givenUp[realm, default: LinePerMinute()].add()
+        givenUp[realm, default: RareLine()].add()
       }
     }
     return changes
@@ -74,7 +74,7 @@ struct EventFeeds {
   mutating func committed(_ outcome: EventOutcome) {
     for (realm, count) in outcome.lost {
       feeds[realm]?.lost(count)
-      lost[realm, default: LinePerMinute()].add(count)
+      lost[realm, default: RareLine()].add(count)
     }
     for (realm, events) in Dictionary(grouping: outcome.numbered, by: \.realm) { feeds[realm]?.written(events) }
     hasMoreToTrim = outcome.hasMore

@@ -142,11 +142,10 @@ private struct HookLoop: ~Copyable {
   private var figures = HookFigures()
   private var now = Now.read()
   private var isStopping = false
-  /// Since when a line about a failure may be written again, and how many were not.
-  private var nextLine = Instant.zero
-  private var unsaid = 0
-  /// Since when it may be said again that the application is down, and whether that was said of this time.
-  private var nextDown = Instant.zero
+  /// Lines about questions that were given up.
+  private var failures = RareLine(pause: Self.quiet)
+  /// Lines that the application is down, and whether that was said of this time.
+  private var downs = RareLine(pause: Self.quiet)
   private var isDownSaid = false
   /// Why the last attempt of each failed.
   private var problems: [String: String] = [:]
@@ -169,7 +168,7 @@ private struct HookLoop: ~Copyable {
     var inputs: [HookThread.Input] = []
     while !isStopping {
       show()
-      sender.wait(descriptor: mailbox.descriptor, milliseconds: timeout())
+      sender.wait(descriptor: mailbox.descriptor, until: queue.nextDeadline(at: now.instant))
       mailbox.drain(into: &inputs)
       now = Now.read()
       for input in inputs { handle(input) }
@@ -187,12 +186,6 @@ private struct HookLoop: ~Copyable {
     shared.withLock { $0 = figures }
   }
 
-  /// An hour where nothing waits: a wake-up costs nothing.
-  private func timeout() -> Int {
-    let next = queue.nextDeadline(at: now.instant) ?? now.instant + .seconds(3600)
-    return Int(clamping: max((next - Now.read().instant).milliseconds + 1, 0))
-  }
-
   // MARK: - In
 
   private mutating func handle(_ input: HookThread.Input) {
@@ -204,7 +197,7 @@ private struct HookLoop: ~Copyable {
   }
 
   private mutating func ask(_ ticket: Ticket, _ question: Question, since: Instant) {
-    let id = Self.makeID()
+    let id = HTTPPost.makeID()
     let body = HookBody(id: id, question: question, realm: realm, time: now.wallMilliseconds)
     guard let bytes = try? JSONText.bytes(of: body) else { return answer(ticket, .nothing) }
     switch queue.ask(id, bytes, of: QuestionAsker(question), since: since, at: now.instant) {
@@ -228,23 +221,13 @@ private struct HookLoop: ~Copyable {
     forget(id)
   }
 
-  private static func makeID() -> String {
-    var random = SystemRandomNumberGenerator()
-    return String(random.next(), radix: 16) + String(random.next(), radix: 16)
-  }
-
   // MARK: - Out
 
   private mutating func send() {
     while let attempt = queue.next(at: now.instant) {
-      let seconds = now.wallMilliseconds / 1000
       var post = HTTPPost(
-        url: application.url,
-        headers: [
-          ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
-          ("roost-delivery", attempt.id), ("roost-attempt", "\(attempt.number)"),
-          ("roost-signature", signature(of: attempt.body, secrets: secrets, seconds: seconds)),
-        ], body: attempt.body, timeout: attempt.timeout, mostAnswerBytes: HookAnswer.mostBytes)
+        to: application.url, id: attempt.id, attempt: attempt.number, attempt.body, secrets: secrets, at: now,
+        timeout: attempt.timeout, mostAnswerBytes: HookAnswer.mostBytes)
       post.isUrgent = true
       sender.send(attempt.id, post)
     }
@@ -289,8 +272,9 @@ private struct HookLoop: ~Copyable {
 
   /// One that comes and goes is said to be down and back once in a while.
   private mutating func noteDown(for length: TimeDelta, _ reason: String) {
-    guard nextDown <= now.instant else { return }
-    (nextDown, isDownSaid) = (now.instant + Self.quiet, true)
+    downs.add()
+    guard downs.take(at: now.instant) != nil else { return }
+    isDownSaid = true
     log.warning(
       "hooks_down",
       fields([
@@ -306,17 +290,14 @@ private struct HookLoop: ~Copyable {
 
   /// One line in a while, with how many there would have been.
   private mutating func note(_ kind: Question.Kind, _ reason: String, attempts: Int) {
-    guard nextLine <= now.instant else {
-      unsaid += 1
-      return
-    }
+    failures.add()
+    guard let count = failures.take(at: now.instant) else { return }
     log.warning(
       "hook_failed",
       fields([
         ("hook", LogValue(kind.rawValue)), ("reason", LogValue(reason)), ("attempts", LogValue(attempts)),
-        ("unsaid", LogValue(unsaid)),
+        ("unsaid", LogValue(count - 1)),
       ]))
-    (nextLine, unsaid) = (now.instant + Self.quiet, 0)
   }
 
   /// Most servers have one realm, and need not read its name in each line.

@@ -1,14 +1,18 @@
-// Log lines about what may happen for each message: they come once a minute at most, and say how often it was. Pure.
+// Log lines about what may happen for each message: they come once in a while, and say how often it was. Pure.
 
 import Basics
 
 /// Counts what a line is about.
-struct LinePerMinute: Sendable {
-  /// From one line to the next. Shorter fills the disk with lines; longer says later how often it was.
+struct RareLine: Sendable {
+  /// From one line to the next, where nothing else is said. Shorter fills the disk with lines; longer says later how often it was.
   static let pause = TimeDelta.seconds(60)
 
+  private let pause: TimeDelta
   private var count = 0
   private var next: Instant?
+
+  /// One line in so long at most.
+  init(pause: TimeDelta = RareLine.pause) { self.pause = pause }
 
   /// It has happened so often.
   mutating func add(_ times: Int = 1) { count += times }
@@ -17,7 +21,7 @@ struct LinePerMinute: Sendable {
   mutating func take(at now: Instant) -> Int? {
     guard count > 0, next.map({ $0 <= now }) ?? true else { return nil }
     defer { count = 0 }
-    next = now + Self.pause
+    next = now + pause
     return count
   }
 
@@ -35,7 +39,7 @@ struct FailureLines: Sendable {
     case recovered
   }
 
-  private var failures = LinePerMinute()
+  private var failures = RareLine()
   /// What the last line said.
   private var isFailing = false
 

@@ -34,7 +34,7 @@ struct WebhookMessage: Sendable {
 
   /// For whoever wakes phones.
   init(_ notice: PushNotice, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
-    (id, endpoint, content, self.realm) = (Self.makeID(), .push, .push(notice), realm)
+    (id, endpoint, content, self.realm) = (HTTPPost.makeID(), .push, .push(notice), realm)
     lane = Self.lane(callId: notice.callId, user: notice.to)
     (part, expiresAt) =
       switch notice.type {
@@ -46,17 +46,12 @@ struct WebhookMessage: Sendable {
 
   /// For whoever follows what happens.
   init(_ event: WebhookEvent, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
-    (id, endpoint, content, self.realm) = (Self.makeID(), .events, .event(event), realm)
+    (id, endpoint, content, self.realm) = (HTTPPost.makeID(), .events, .event(event), realm)
     (lane, part, expiresAt) = (event.room, .plain, now + giveUpAfter.milliseconds)
   }
 
   /// What everything about one user's phones in one call is in order with.
   static func lane(callId: String, user: String) -> String { "\(callId) \(user)" }
-
-  private static func makeID() -> String {
-    var random = SystemRandomNumberGenerator()
-    return String(random.next(), radix: 16) + String(random.next(), radix: 16)
-  }
 
   /// As it is sent. Nil where it cannot be written as JSON, which no message is known to do.
   var delivery: Delivery? {

@@ -113,7 +113,7 @@ private struct WebhookChannel {
   var figures = WebhookFigures()
   var failures = FailureLines()
   /// Messages that were not taken in time, and the first of them since the log said so.
-  var late = LinePerMinute()
+  var late = RareLine()
   var firstLate: SettledDelivery?
   /// Whether the last message found the queue full.
   var isFull = false
@@ -177,7 +177,7 @@ private struct WebhookLoop: ~Copyable {
     var inputs: [WebhookThread.Input] = []
     while !isOver {
       show()
-      sender.wait(descriptor: mailbox.descriptor, milliseconds: timeout())
+      sender.wait(descriptor: mailbox.descriptor, until: nextDeadline)
       mailbox.drain(into: &inputs)
       now = Now.read()
       for input in inputs { handle(input) }
@@ -202,11 +202,8 @@ private struct WebhookLoop: ~Copyable {
     return end <= now.instant || channels.allSatisfy { $0.queue.count == 0 }
   }
 
-  /// An hour where nothing waits: a wake-up costs nothing.
-  private func timeout() -> Int {
-    let deadlines = channels.flatMap { [$0.queue.nextDeadline, $0.late.deadline] }.compactMap { $0 }
-    let next = min(deadlines.min() ?? now.instant + .seconds(3600), end ?? .distantFuture)
-    return Int(clamping: max((next - Now.read().instant).milliseconds + 1, 0))
+  private var nextDeadline: Instant? {
+    (channels.flatMap { [$0.queue.nextDeadline, $0.late.deadline] } + [end]).compactMap { $0 }.min()
   }
 
   // MARK: - In
@@ -252,16 +249,11 @@ private struct WebhookLoop: ~Copyable {
     while let (delivery, attempt) = channels[index].queue.next(at: now) {
       let body = channels[index].drops.body(of: delivery)
       let channel = channels[index]
-      let seconds = now.wallMilliseconds / 1000
       sender.send(
         delivery.id,
         HTTPPost(
-          url: channel.url,
-          headers: [
-            ("content-type", "application/json"), ("user-agent", "roost/\(roostVersion)"), ("expect", ""),
-            ("roost-delivery", delivery.id), ("roost-attempt", "\(attempt)"),
-            ("roost-signature", signature(of: body, secrets: channel.secrets, seconds: seconds)),
-          ], body: body, timeout: settings.timeout))
+          to: channel.url, id: delivery.id, attempt: attempt, body, secrets: channel.secrets, at: now,
+          timeout: settings.timeout))
     }
     endSettled(index)
   }
