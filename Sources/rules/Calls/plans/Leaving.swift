@@ -189,7 +189,7 @@ private struct EndForAll: Plan {
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    if membership.member.isRinging, membership.call.arrangement != nil {
+    if membership.hasToPickUp {
       Decline(membership: membership, reason: nil, text: nil).commit(&tables, &step)
     } else {
       CallEnd(membership.id, .stopped, by: membership.user).commit(&tables, &step)

@@ -127,7 +127,7 @@ private struct Cancellation: Plan {
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     step.setPayload(push, for: membership.id)
-    if membership.member.isRinging {
+    if membership.hasToPickUp {
       // A server has called them, and they do not want it: they have missed nothing.
       Decline(membership: membership, reason: nil, text: nil).commit(&tables, &step)
     } else {

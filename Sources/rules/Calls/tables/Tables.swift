@@ -129,6 +129,8 @@ struct Membership {
   var user: String { member.user }
   /// Whether the leg is that of the session before, and waits for this one.
   var isSuccession: Bool { predecessor != nil && member.device == predecessor }
+  /// Whether a server has called its user to call the others, and they have yet to pick up.
+  var hasToPickUp: Bool { member.isRinging && call.arrangement != nil }
   /// Whether another device has the user's leg.
   var isElsewhere: Bool { member.isJoined && member.device != nil && member.device != device && !isSuccession }
 

@@ -31,7 +31,7 @@ public struct StayFigures: Codable, Hashable, Sendable {
   public var frozenMs: Int64 = 0
   /// For how long one was paused since their line did not carry it, in milliseconds.
   public var pausedMs: Int64 = 0
-  /// For how long nothing came from them, in milliseconds.
+  /// For how long nothing came from them on one of their connections, in milliseconds.
   public var silentMs: Int64 = 0
 
   /// Nothing.
