@@ -13,7 +13,7 @@ import argparse, hashlib, hmac, http.server, json, os, sqlite3, threading, time,
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS event (id TEXT PRIMARY KEY, number INTEGER);
-CREATE TABLE IF NOT EXISTS caught_up (number INTEGER);
+CREATE TABLE IF NOT EXISTS caught_up (one INTEGER PRIMARY KEY, number INTEGER);
 CREATE TABLE IF NOT EXISTS stay (place TEXT, seat TEXT, user TEXT, since INTEGER, billed INTEGER, PRIMARY KEY (place, seat, since));
 CREATE TABLE IF NOT EXISTS missed (user TEXT, call TEXT, caller TEXT, at INTEGER, reason TEXT, PRIMARY KEY (user, call));
 CREATE TABLE IF NOT EXISTS credit (user TEXT PRIMARY KEY, seconds REAL);
@@ -87,8 +87,7 @@ class Application:
                     self.take(event)
                 after = page["events"][-1]["number"]
         with self.lock, self.db:
-            self.db.execute("DELETE FROM caught_up")
-            self.db.execute("INSERT INTO caught_up VALUES (?)", (after,))
+            self.db.execute("INSERT OR REPLACE INTO caught_up VALUES (1, ?)", (after,))
 
     def ask(self, method: str, path: str, body: dict | None = None) -> tuple[int, dict]:
         content, headers = json.dumps(body).encode() if body else None, {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -113,8 +112,7 @@ class Application:
 
     def bill(self, user: str) -> dict:
         rows = self.rows("SELECT place, sum(billed) FROM stay WHERE user = ? AND billed IS NOT NULL GROUP BY place", user)
-        places = {place: milliseconds / 1000 for place, milliseconds in rows}
-        return {"seconds": sum(places.values()), "places": places}
+        return {"seconds": sum(billed for _, billed in rows) / 1000, "places": {place: billed / 1000 for place, billed in rows}}
 
     def set_credit(self, user: str, seconds: float) -> None:
         with self.lock, self.db:
@@ -184,6 +182,5 @@ if __name__ == "__main__":
     if not all(os.environ.get(name) for name in ("ROOST_SECRET", "ROOST_KEY", "OWN_KEY")):
         parser.error("ROOST_SECRET, ROOST_KEY and OWN_KEY have to be set")
     Handler.application = Application(options.store, options.api, os.environ["ROOST_KEY"])
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(options.port)), Handler)
     threading.Thread(target=Handler.application.catch_up, daemon=True).start()
-    server.serve_forever()
+    http.server.ThreadingHTTPServer(("127.0.0.1", int(options.port)), Handler).serve_forever()
