@@ -33,6 +33,14 @@ extension Board {
   }
 }
 
+/// Why something is refused; nil where it is not.
+private func code(_ body: () throws(ErrorObject) -> Void) -> ErrorCode? {
+  do throws(ErrorObject) {
+    try body()
+    return nil
+  } catch { return error.code }
+}
+
 @Suite struct ArrangingTests {
   @Test(arguments: CallKind.allCases) func theOthersRingOnceTheCallerHasPickedUp(_ kind: CallKind) throws {
     let board = Board()
@@ -183,10 +191,12 @@ extension Board {
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.arrange(["b"], of: "a").callId
     let params = CallInviteParams(callId: id, users: ["c", "x"])
-    #expect(throws: ErrorObject.self) { try board.board.invite(params, as: nil, at: board.now) }
+    #expect(
+      code { () throws(ErrorObject) in _ = try board.board.invite(params, as: nil, at: board.now) } == .invalidState)
     try board.accept(a, id)
     try board.accept(b, id)
-    #expect(throws: ErrorObject.self) { try board.board.invite(params, as: "c", at: board.now) }
+    #expect(
+      code { () throws(ErrorObject) in _ = try board.board.invite(params, as: "c", at: board.now) } == .userNotFound)
     for (inviter, shown) in [(nil, "a"), ("b", "b")] as [(String?, String)] {
       let (effects, result) = try board.board.invite(params, as: inviter, at: board.now)
       board.carry(effects)
@@ -195,7 +205,8 @@ extension Board {
       #expect(ring.from == shown && ring.inProgress)
       board.carry(try board.board.withdraw("c", from: id, at: board.now))
       #expect(c.names().contains(.callStopped) && board.state("c", id) == .cancelled)
-      #expect(throws: ErrorObject.self) { try board.board.withdraw("c", from: id, at: board.now) }
+      #expect(
+        code { () throws(ErrorObject) in _ = try board.board.withdraw("c", from: id, at: board.now) } == .userNotFound)
     }
     #expect(b.names().contains(.memberRemoved))
   }
