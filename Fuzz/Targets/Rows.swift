@@ -28,7 +28,7 @@ import Storage
 /// What a server that starts makes of a file.
 enum RowsGoal: String, CaseIterable {
   case refused, started, chatRestored, runningCallRestored, endedCallRestored, banRestored, addressBanRestored
-  case revocationRestored, narrowingRestored, blockRestored, doorRestored, deliveryRestored
+  case revocationRestored, narrowingRestored, blockRestored, doorRestored, roomRestored, deliveryRestored
 
   static func shown(by restored: RestoredState, _ deliveries: Int) -> [RowsGoal] {
     let found: [(RowsGoal, Bool)] = [
@@ -38,7 +38,8 @@ enum RowsGoal: String, CaseIterable {
       (.banRestored, !restored.bans.isEmpty), (.addressBanRestored, !restored.addressBans.isEmpty),
       (.revocationRestored, !restored.revocations.isEmpty), (.narrowingRestored, !restored.narrowings.isEmpty),
       (.blockRestored, !restored.blocks.isEmpty),
-      (.doorRestored, !restored.doors.isEmpty), (.deliveryRestored, deliveries > 0),
+      (.doorRestored, !restored.doors.isEmpty), (.roomRestored, !restored.rooms.isEmpty),
+      (.deliveryRestored, deliveries > 0),
     ]
     return found.filter(\.1).map(\.0)
   }
@@ -61,7 +62,7 @@ private func start(_ folder: borrowing ScratchFolder) {
   (rules.storesRecords, rules.calls.keepsCalls) = (true, true)
   rules.rooms["demo"] = RoomRules(kind: "demo")
   // A file that reads as damaged later is set aside with the next change; until then nothing is restored.
-  let restored = (try? file.restore { _ in 100 }) ?? RestoredState()
+  let restored = (try? file.restore { _, _ in 100 }) ?? RestoredState()
   let deliveries = (try? file.deliveries(limit: 100)) ?? []
   precondition(
     deliveries.count <= 100 && restored.chats.values.allSatisfy { $0.count <= 100 }, "what is read is bounded")
@@ -186,6 +187,9 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
   carry(core.operate(.narrow(user: "emil", to: [.join, .chat], room: "demo"), at: now).effects)
   ask(1, .room(.moderate(ModerateParams(room: "demo", action: .lobby))))
   ask(0, .block(.add(BlockParams(user: "carl"))))
+  var plan = RoomPlan(kind: "group")
+  (plan.videoLimit, plan.chatHistory, plan.until) = (4, 50, 1_700_000_150_000)
+  changes.append(.room(KeptRoom(room: "demo", plan: plan, tag: "0123456789abcdef")))
   let delivery = StoredDelivery(
     id: "e1", endpoint: "hook", lane: "demo", part: "plain", body: "{\"type\":\"room\"}", expiresAt: 1_800_000_000_000)
   try file.apply(changes.map { RealmChange($0) }, outbox: [.keep(delivery)], wallMilliseconds: now.wallMilliseconds)

@@ -65,7 +65,7 @@ import Threads
 
     /// What was said in a room, by number.
     func chat(_ room: String) throws -> [UInt64] {
-      try reopened { try $0.restore { _ in 100 }.chats[room]?.map(\.number) ?? [] }
+      try reopened { try $0.restore { _, _ in 100 }.chats[room]?.map(\.number) ?? [] }
     }
   }
 

@@ -43,6 +43,17 @@ import Testing
     #expect(unwritten.stored == [.forgetRoom("x"), .forgetBan(room: "x", user: "carl"), .forgetDoor("x")])
   }
 
+  @Test func ofARoomsSettingsTheLastWordIsWritten() {
+    var unwritten = UnwrittenChanges()
+    let rooms = ["group", "stream"].map { KeptRoom(room: "x", plan: RoomPlan(kind: $0), tag: $0) }
+    unwritten.add([.room(rooms[0]), .forgetRoom("x"), .forgetDoor("x")], [])
+    unwritten.add([.room(rooms[1])], [])
+    let others: [StoreChange] = [.forgetRoom("x"), .forgetDoor("x")]
+    #expect(unwritten.stored == others + [.room(rooms[1])], "they are neither chat nor door")
+    unwritten.add([.forgetSettings("x")], [])
+    #expect(unwritten.stored == others + [.forgetSettings("x")])
+  }
+
   @Test func bansOfAddressesWaitForTheDisk() throws {
     var unwritten = UnwrittenChanges()
     let address = try #require(AddressRange("203.0.113.7"))

@@ -46,7 +46,7 @@ import Testing
       #expect(throws: StorageError.self) {
         try file.apply([change], events: [event("a"), event("b")], wallMilliseconds: 0)
       }
-      #expect(try waiting(&file) == [] && file.restore { _ in 9 }.chats.isEmpty)
+      #expect(try waiting(&file) == [] && file.restore { _, _ in 9 }.chats.isEmpty)
       try Database(path: folder.file).execute("DROP TRIGGER refusal")
       let outcome = try file.apply([change], events: [event("b"), event("c")], wallMilliseconds: 0)
       #expect(outcome.numbered.map(\.number) == [1, 2] && outcome.numbered.map(\.id) == ["b", "c"])

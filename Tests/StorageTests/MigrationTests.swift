@@ -143,7 +143,7 @@ import Testing
     let folder = try folder(9)
     let clinic = try #require(Realm("clinic"))
     let restored: [RestoredState] = try folder.open { file in
-      [try file.restore { _ in 9 }, try file.restore(clinic) { _ in 9 }]
+      [try file.restore { _, _ in 9 }, try file.restore(clinic) { _, _ in 9 }]
     }
     #expect(restored.map { $0.chats["demo"]?.map(\.message.text) } == [["hello"], ["how are you?"]])
     #expect(
@@ -176,11 +176,25 @@ import Testing
     #expect(added.numbered.map(\.number) == [5])
   }
 
+  @Test func theRoomsOfVersion11AreThere() throws {
+    let folder = try folder(11)
+    let clinic = try #require(Realm("clinic"))
+    let rooms = try folder.open { [try $0.restore { _, _ in 9 }.rooms, try $0.restore(clinic) { _, _ in 9 }.rooms] }
+    var standup = RoomPlan(kind: "group")
+    (standup.videoLimit, standup.audioLimit) = (4, 4)
+    #expect(
+      rooms == [
+        [KeptRoom(room: "standup", plan: standup, tag: "0123456789abcdef")],
+        [KeptRoom(room: "ward", plan: RoomPlan(kind: "gone"), tag: "fedcba9876543210")],
+      ])
+    #expect(try self.folder(10).restored().rooms.isEmpty)
+  }
+
   /// What was there before there were realms is one's own, and nobody else's.
   @Test(arguments: 1...8) func whatWasThereIsTheDefaultRealms(_ version: Int) throws {
     let folder = try folder(version)
     let clinic = try #require(Realm("clinic"))
-    let other = try folder.open { try $0.restore(clinic) { _ in 9 } }
+    let other = try folder.open { try $0.restore(clinic) { _, _ in 9 } }
     #expect(other.chats.isEmpty && other.calls.records.isEmpty && other.bans.isEmpty && other.blocks.isEmpty)
     #expect(try folder.restored().chats.isEmpty == false)
   }

@@ -71,7 +71,7 @@ import Testing
       #expect(try calls(nil, 9) == ["c5", "c2", "c0"] && calls(nil, 2) == ["c5", "c2"] && calls("c5", 1) == ["c2"])
       #expect(try calls("c2", 2) == ["c0"] && calls("c9", 2).isEmpty)
       #expect(try file.records(RecordQuery(user: other, before: nil, limit: 9)).isEmpty)
-      let restored = try file.restore { _ in 9 }
+      let restored = try file.restore { _, _ in 9 }
       #expect(restored.calls.records.map(\.entry.record.callId) == ["c0", "c2", "c5"])
       #expect(file.takeNotices() == [.unread(rows: 3)])
     }
@@ -114,7 +114,7 @@ import Testing
       }
     }
     try folder.open { file in
-      let restored = try file.restore { _ in 9 }
+      let restored = try file.restore { _, _ in 9 }
       #expect(restored.chats[name]?.map(\.message.msgId) == ["m4"], "others may be shown any text")
       #expect(restored.calls.records.map(\.entry.record.callId) == ["c2"])
       #expect(restored.calls.tombstones.map(\.call.callId) == ["c3"])

@@ -31,7 +31,7 @@ extension TemporaryFolder {
     }
   }
 
-  func restored(limit: Int = 1000) throws -> RestoredState { try open { try $0.restore { _ in limit } } }
+  func restored(limit: Int = 1000) throws -> RestoredState { try open { try $0.restore { _, _ in limit } } }
 }
 
 extension StoredMessage {

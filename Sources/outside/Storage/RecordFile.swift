@@ -72,10 +72,11 @@ public struct RecordFile: ~Copyable {
   /// The connection, while the file is open.
   var connection: Database? { database }
 
-  /// What was there in a realm when the server ended last: the newest `limit(room)` messages of each room. Rows with names that are not let in stay
+  /// What was there in a realm when the server ended last: the newest messages of each room, as many as
+  /// `limit` says of it and of what is kept of its settings. Rows with names that are not let in stay
   /// in the file and are not read; a notice says how many there are.
   public mutating func restore(
-    _ realm: Realm = .default, chatLimit limit: (_ room: String) -> Int
+    _ realm: Realm = .default, chatLimit limit: (_ room: String, _ kept: KeptRoom?) -> Int
   ) throws(StorageError) -> RestoredState {
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
     let own = RealmRows(database: database, realm: realm)
@@ -86,8 +87,10 @@ public struct RecordFile: ~Copyable {
       unread += rows.count - readable.count
       return readable
     }
+    restored.rooms = readable(try KeptRoom.all(in: own))
+    let kept = Dictionary(restored.rooms.map { ($0.room, $0) }) { first, _ in first }
     for room in try own.query("SELECT DISTINCT room FROM message WHERE realm = ?").compactMap(\.first?.text) {
-      let messages = readable(try StoredMessage.newest(limit(room), of: room, in: own))
+      let messages = readable(try StoredMessage.newest(limit(room, kept[room]), of: room, in: own))
       if NameForm.accepts(room) { restored.chats[room] = messages }
     }
     let last = try database.number("SELECT coalesce(max(number), 0) FROM message") ?? 0
@@ -283,6 +286,8 @@ extension StoreChange {
     case .forgetBlock(let block): try block.remove(from: rows)
     case .door(let door): try door.write(to: rows)
     case .forgetDoor(let room): try rows.run("DELETE FROM door WHERE realm = ? AND room = ?", .text(room))
+    case .room(let kept): try kept.write(to: rows)
+    case .forgetSettings(let room): try rows.run("DELETE FROM room WHERE realm = ? AND room = ?", .text(room))
     }
   }
 }

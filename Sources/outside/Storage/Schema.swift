@@ -70,7 +70,15 @@ enum Schema {
     """,
     realms,
     events,
+    rooms,
   ]
+
+  /// What rooms are like that were made or changed while the server runs. `body` is the RoomPlan of `Members` as JSON.
+  private static let rooms = """
+    CREATE TABLE room (
+      realm TEXT NOT NULL, room TEXT NOT NULL, tag TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (realm, room)
+    ) WITHOUT ROWID;
+    """
 
   /// Events that are numbered. `size` is that of the body in bytes. What waited in the outbox gets the first numbers.
   private static let events = """

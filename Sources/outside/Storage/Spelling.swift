@@ -88,6 +88,10 @@ extension KeptDoor: NamingRow {
   var names: [String] { [room] }
 }
 
+extension KeptRoom: NamingRow {
+  var names: [String] { [room] }
+}
+
 extension KeptRevocation: NamingRow {
   var names: [String] { [tokenID] }
 }

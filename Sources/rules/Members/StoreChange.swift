@@ -44,6 +44,10 @@ public enum StoreChange: Equatable, Sendable {
   case door(KeptDoor)
   /// A room's door is as usual.
   case forgetDoor(String)
+  /// What a room is to be like that an operator has made or changed, in place of how it stood.
+  indirect case room(KeptRoom)
+  /// A room is over, or as rooms.yaml has it.
+  case forgetSettings(String)
 }
 
 /// A page of a user's records, newest first.
@@ -101,6 +105,8 @@ public struct RestoredState: Sendable {
   public var blocks: [KeptBlock] = []
   /// Doors that are not as usual.
   public var doors: [KeptDoor] = []
+  /// Rooms that operators have made or changed.
+  public var rooms: [KeptRoom] = []
 
   /// Nothing.
   public init() {}

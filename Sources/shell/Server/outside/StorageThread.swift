@@ -240,7 +240,7 @@ private struct StorageLoop: ~Copyable {
     var restored: [Realm: StorageThread.Restored] = [:]
     for (realm, rules) in rules.sorted(by: { $0.key < $1.key }) {
       var own = StorageThread.Restored()
-      own.state = try file.restore(realm) { room in
+      own.state = try file.restore(realm) { room, _ in
         let isCall = room.begins(with: ProtocolLimits.callRoomPrefix)
         return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
       }
@@ -454,7 +454,7 @@ extension StoreChange {
     case .record, .tombstone: true
     case .message, .forgetRoom, .seen, .call, .forgetCall, .ban, .forgetBan, .addressBan, .forgetAddressBan,
       .revocation, .forgetRevocation, .narrowing, .forgetNarrowing,
-      .block, .forgetBlock, .door, .forgetDoor:
+      .block, .forgetBlock, .door, .forgetDoor, .room, .forgetSettings:
       false
     }
   }

@@ -24,6 +24,7 @@ struct UnwrittenChanges: Sendable {
     case narrowing(KeptNarrowing.Subject)
     case block(KeptBlock)
     case door(String)
+    case settings(String)
     case seen(String)
     case delivery(String)
     case event(String)
@@ -130,6 +131,8 @@ struct UnwrittenChanges: Sendable {
     case .block(let kept), .forgetBlock(let kept): .block(kept)
     case .door(let kept): .door(kept.room)
     case .forgetDoor(let room): .door(room)
+    case .room(let kept): .settings(kept.room)
+    case .forgetSettings(let room): .settings(room)
     // Its sender was told.
     case .message: nil
     }
