@@ -204,7 +204,8 @@ private func range(_ text: String) -> AddressRange {
     let ben = Participant(
       participantId: "p1", user: "ben", displayName: "Ben", state: .joined, metadata: .emptyObject, tracks: [])
     let room = OperatorOverview.Room(
-      room: "demo", kind: "demo", media: .video, limit: 3, locked: false, lobby: true, chatDisabled: false,
+      room: "demo", origin: .configured, kind: "demo", media: .video, limit: 3, locked: false, lobby: true,
+      chatDisabled: false,
       waiting: [Waiting(user: "cleo", displayName: "Cleo")],
       participants: [.init(participant: ben, entrance: .whip)])
     let seen = try await ask(.get, "/admin/rooms", answer: .success(.overview(.init(rooms: [room], calls: []))))

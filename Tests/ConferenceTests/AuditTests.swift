@@ -49,7 +49,12 @@ import Testing
     case .invite: .withdraw(user: "A", call: "c1")
     case .withdraw: .removeFromCall(user: "A", call: "c1")
     case .removeFromCall: .endCall("c1")
-    case .endCall: .closeRoom("demo")
+    case .endCall: .makeRoom("standup", RoomPlan(kind: "pair"), locked: false, lobby: true)
+    case .makeRoom: .settings(of: "standup")
+    case .settings: .allSettings(page: 2)
+    case .allSettings: .replaceSettings(of: "standup", RoomPlan(kind: "group"), .tags(["old"]))
+    case .replaceSettings: .takeBackSettings(of: "standup", .any)
+    case .takeBackSettings: .closeRoom("demo")
     case .closeRoom: nil
     }
   }
@@ -76,6 +81,7 @@ import Testing
       #expect(line.fields.last == LogEntry.Field(name: "peer", value: "203.0.113.9:4711"))
       let code = line.fields.first { $0.name == "code" }?.value
       switch answer {
+      case .success(.outdated): #expect(code == "OUTDATED" && line.level == .warning, "\(one)")
       case .success: #expect(code == nil && line.level == (one.audit.isLook ? .debug : .info), "\(one)")
       case .failure(let error):
         #expect(code == error.code.name && line.level == .warning, "\(one)")
@@ -83,7 +89,7 @@ import Testing
       }
       (action, count) = (next(after: one), count + 1)
     }
-    #expect(count == 34 && refused > 3 && refused < 14)
+    #expect(count == 39 && refused > 3 && refused < 14)
   }
 
   @Test func aLineSaysWhatItWasAbout() throws {

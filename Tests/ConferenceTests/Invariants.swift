@@ -12,7 +12,7 @@ import Testing
 enum Invariants {
   static func check(_ scene: Scene) {
     let core = scene.core
-    checkRooms(core)
+    checkRooms(core, lowered: scene.lowered)
     checkLedger(core, scene.ledger)
     checkSessions(core)
     checkShares(core)
@@ -35,15 +35,14 @@ enum Invariants {
     }
   }
 
-  private static func checkRooms(_ core: ConferenceCore) {
+  private static func checkRooms(_ core: ConferenceCore, lowered: Set<String>) {
     hold(
       core.rooms.table.all.values.reduce(0) { $0 + $1.members.count } == core.rooms.table.seats.count,
       "count equals seats")
     for (key, room) in core.rooms.table.all {
       let players = room.members.count { core.rooms.table.seats[$0]?.isPlayer == true }
       hold(room.players == players, "those beside the seats are counted")
-      hold(players <= room.rules.players ?? 0, "nor more of them than may be")
-      hold(room.members.count - players <= room.rules.seats(room.effectiveMedia), "never over the cap")
+      checkBook(of: room, core)
       hold(room.isNamed || !room.members.isEmpty || room.callRuns, "an empty room vanishes")
       let callRuns = room.isOfCall && core.calls.isRunning(CallID(CallRoom.callId(room.name)))
       hold(room.callRuns == callRuns, "rooms know which calls are over")
@@ -56,8 +55,7 @@ enum Invariants {
       let areDifferent = looks.indices.allSatisfy { index in !looks[..<index].contains { $0.isSame(as: looks[index]) } }
       hold(isCall || areDifferent, "names differ")
       hold(Set(seats.map(\.participant)).count == seats.count)
-      if let limit = room.rules.publishers { hold(seats.count { !core.rooms.media[$0.id].tracks.isEmpty } <= limit) }
-      for seat in seats { hold(core.rooms.media[seat.id].tracks.count <= room.rules.tracksPerParticipant) }
+      if !lowered.contains(room.name) { checkCaps(of: room, seats, core) }
       checkDoor(of: room, seats, core)
       if room.media == .audio {
         hold(seats.allSatisfy { core.rooms.media.tracks(of: $0.id).allSatisfy { $0.wire.kind == .audio } })
@@ -68,6 +66,26 @@ enum Invariants {
     // Else more sessions could be had than there may be: these do not count.
     let sessions = core.sessions.table
     hold(sessions.superseded.allSatisfy { sessions.all[$0] != nil }, "nobody is superseded who is gone")
+  }
+
+  /// Who is in a room is no more than its rules say, where nobody has changed them meanwhile.
+  private static func checkCaps(of room: Room, _ seats: [Seat], _ core: ConferenceCore) {
+    hold(room.players <= room.rules.players ?? 0, "nor more players than may be")
+    hold(room.occupied <= room.rules.seats(room.effectiveMedia), "never over the cap")
+    if let limit = room.rules.publishers { hold(seats.count { !core.rooms.media[$0.id].tracks.isEmpty } <= limit) }
+    for seat in seats { hold(core.rooms.media[seat.id].tracks.count <= room.rules.tracksPerParticipant) }
+    hold(room.keptPlaces.count <= room.rules.publishers ?? 0, "no more places are kept than there are")
+  }
+
+  /// A room that stays follows what is said of it, whoever has said it.
+  private static func checkBook(of room: Room, _ core: ConferenceCore) {
+    let book = core.rooms.book
+    guard !room.isOfCall else { return }
+    hold(room.isNamed == (book.origin(of: room.name) != .joined), "what is named stays")
+    if room.isNamed, let rules = book.rules(forRoom: room.name) {
+      hold((room.next ?? room.rules) == rules, "and is like that when it is empty")
+    }
+    hold(room.next == nil || !room.members.isEmpty, "an empty room waits for nothing")
   }
 
   /// What is kept of rooms and seats beside them goes with them.
@@ -92,7 +110,6 @@ enum Invariants {
         core.rooms.table.stays[knocker.session]?.knocksAt == room.name && session?.user == knocker.user,
         "who waits is there")
     }
-    hold(room.keptPlaces.count <= room.rules.publishers ?? 0, "no more places are kept than there are")
     for seat in seats {
       let held = core.rooms.media.tracks(of: seat.id).filter { Access.isHeld(seat, $0.wire.kind, core.rooms.table) }
       hold(held.allSatisfy(\.wire.muted), "who may not unmute is muted")
@@ -161,7 +178,8 @@ enum Invariants {
           && core.rooms.table.mediaGraces.count == 0 && core.rooms.table.empties.count == 0
           && core.rooms.addressBans.count == 0
           && core.sessions.revocations.nextEnd == nil && core.sessions.narrowings.nextEnd == nil
-          && core.rooms.table.turns.count == 0 && core.rooms.restored.end == nil && core.storing.nextDeadline == nil
+          && core.rooms.table.turns.count == 0 && core.rooms.restored.end == nil
+          && core.rooms.book.nextEnd == nil && core.storing.nextDeadline == nil
           && core.calls.nextDeadline == nil))
   }
 

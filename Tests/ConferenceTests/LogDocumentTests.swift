@@ -28,6 +28,7 @@ import Testing
     rules.maxSessions = 2
     var restored = RestoredState()
     restored.bans = [KeptBan(room: "demo", user: "X", until: nil, by: "H")]
+    restored.rooms = [KeptRoom(room: "ward", plan: RoomPlan(kind: "gone"), tag: "1")]
     restored.blocks = (0..<KeptBlock.most).map { KeptBlock(user: "\($0 / 500)", blocked: "\($0 % 500)") }
     let scene = Scene(rules, restored: restored)
     _ = scene.operate(.liftBan(user: "X", room: "demo"))
@@ -64,6 +65,9 @@ import Testing
       _ = scene.join(b)
     }
     _ = scene.operate(.closeRoom("demo"))
+    _ = scene.operate(.makeRoom("standup", RoomPlan(kind: "pair"), locked: false, lobby: false))
+    _ = scene.operate(.replaceSettings(of: "standup", RoomPlan(kind: "group"), .any))
+    _ = scene.operate(.takeBackSettings(of: "standup", .any))
     _ = scene.operate(.endCall(try scene.start(a, ["B"]).call.callId))
     return try scene.log + tokenLog()
   }
@@ -84,7 +88,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 14)
+    #expect(rows.count == 15)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)
@@ -101,7 +105,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 15)
+    #expect(names(list).count == 18)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

@@ -21,6 +21,7 @@ import Testing
     #expect((counters[.resumed] ?? 0) > 10 && (counters[.sessionExpired] ?? 0) > 2)
     #expect((counters[.joinRefused(.roomFull)] ?? 0) > 2 && (counters[.joinRefused(.alreadyJoined)] ?? 0) > 0)
     #expect(model.takeovers > 0 && model.repeats > 50 && model.played > 5)
+    #expect(model.defined > 1)
     #expect(counters.keys.contains(.call(.joined)) && counters.keys.contains(.call(.started(.group))))
     model.everybodyLeaves()
     let core = model.scene.core
@@ -47,12 +48,16 @@ final class RandomConference {
   var clients: [Client] = []
   var takeovers = 0
   var repeats = 0
+  /// Settings that rooms were given.
+  var defined = 0
   /// Streams that were played.
   var played = 0
   private var lost: [Client] = []
   private var random: SplitMix64
   /// Makes what an operator does, so that it changes no other choice.
   private var outside: SplitMix64
+  /// The same of the settings of rooms.
+  private var makings: SplitMix64
   private var nextMid = 0
   private let rooms = ["demo", "voice", "stage", "x", "y", "z"]
 
@@ -70,10 +75,12 @@ final class RandomConference {
     scene.refusalInterval = 20
     random = SplitMix64(seed: seed &* 7919)
     outside = SplitMix64(seed: seed)
+    makings = SplitMix64(seed: seed &* 104_729)
   }
 
   func step() {
     if Int.random(in: 0..<400, using: &outside) == 0 { operate() }
+    if Int.random(in: 0..<150, using: &makings) == 0 { makeRooms() }
     if Int.random(in: 0..<6, using: &outside) == 0 { streams() }
     let dice = Int.random(in: 0..<100, using: &random)
     switch dice {
@@ -97,6 +104,7 @@ final class RandomConference {
 
   func everybodyLeaves() {
     for client in clients { scene.request(client, .session(.bye)) }
+    for room in scene.lowered.sorted() { _ = scene.operate(.takeBackSettings(of: room, .none)) }
     scene.advance(.milliseconds(5_000))
   }
 
@@ -365,6 +373,25 @@ final class RandomConference {
     ]
     if let action = actions.randomElement(using: &outside) { _ = scene.operate(action) }
     _ = scene.operate(.setLocked(false, room: room))
+  }
+
+  /// Settings of rooms that come, change and end.
+  private func makeRooms() {
+    let room = ["x", "demo", "m1"].randomElement(using: &makings) ?? "x"
+    var plan = RoomPlan(kind: ["group", "pair", "talk", "gone"].randomElement(using: &makings) ?? "pair")
+    plan.media = [nil, .audio, .video, .firstJoiner].randomElement(using: &makings) ?? nil
+    plan.videoLimit = [nil, 1, 3, 8].randomElement(using: &makings) ?? nil
+    plan.videoLastN = [nil, 1, 2].randomElement(using: &makings) ?? nil
+    if Bool.random(using: &makings) {
+      plan.until = scene.now.wallMilliseconds + .random(in: 1...20_000, using: &makings)
+    }
+    let actions: [OperatorAction] = [
+      .makeRoom(room, plan, locked: false, lobby: false), .replaceSettings(of: room, plan, .any),
+      .takeBackSettings(of: room, .any),
+    ]
+    scene.lowered.insert(room)
+    guard let action = actions.randomElement(using: &makings) else { return }
+    if case .success(.definition) = scene.operate(action) { defined += 1 }
   }
 
   private func anybody() -> Client? { clients.randomElement(using: &random) }

@@ -168,6 +168,8 @@ private final class RealmPlay {
       .user(user), .history(of: user, before: nil), .see(user), .call(someCall(of: realm)),
       .startCall(CallStartParams(to: [user, somebody()], kind: .group, media: .video), of: nil),
       .invite(CallInviteParams(callId: someCall(of: realm), users: [user]), as: nil),
+      .makeRoom(room, RoomPlan(kind: "pair"), locked: false, lobby: true), .settings(of: room), .allSettings(),
+      .replaceSettings(of: room, RoomPlan(kind: "talk"), .any), .takeBackSettings(of: room, .none),
     ]
     guard let action = actions.randomElement(using: &random) else { return }
     let come = realms.operate(action, in: isShared ? .default : realm, at: now)

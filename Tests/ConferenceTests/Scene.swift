@@ -77,6 +77,8 @@ final class Scene {
   /// `jti` of tokens that the doors were told to refuse.
   var revoked: Set<String> = []
   var counters: [Counter: Int] = [:]
+  /// Rooms whose settings were changed while people were in them: there may be more of them than may come in now.
+  var lowered: Set<String> = []
   /// What was sent to the disk; whoever runs the scene answers.
   var stores: [(Ticket, [StoreChange])] = []
   var pushes: [PushNotice] = []
@@ -478,6 +480,11 @@ extension ConferenceRules {
     var stage = RoomRules(kind: "stage")
     (stage.videoSeats, stage.publishers, stage.media, stage.chatHistory) = (12, 1, .video, 0)
     rules.rooms = ["demo": demo, "voice": voice, "stage": stage]
+    var pair = RoomRules(kind: "pair")
+    (pair.videoSeats, pair.audioSeats) = (2, 2)
+    var talk = RoomRules(kind: "talk")
+    (talk.media, talk.videoSeats, talk.audioSeats) = (.audio, 2, 6)
+    rules.kinds = ["group": RoomRules(kind: "group"), "pair": pair, "talk": talk]
     rules.resumeGrace = .milliseconds(2_000)
     return rules
   }

@@ -15,7 +15,8 @@ extension OperatorAnswer: Encodable {
     var container = encoder.container(keyedBy: Key.self)
     switch self {
     case .overview(let overview): try overview.encode(to: encoder)
-    case .moderated: break
+    // What this door asks nothing of.
+    case .moderated, .definition, .definitions, .outdated: break
     case .said(let result): try result.encode(to: encoder)
     case .removed(let count): try container.encode(count, forKey: .removed)
     case .moved(let count): try container.encode(count, forKey: .moved)

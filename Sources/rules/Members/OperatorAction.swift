@@ -1,5 +1,5 @@
-// What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
-// bans, lift blocks, start calls, ask users into them, end them.
+// What an operator may do from outside: look, take tokens and grants back, make, change, end, close and lock rooms, put people out, see, make
+// and lift bans, lift blocks, start calls, ask users into them, end them.
 
 import Basics
 import Calls
@@ -11,6 +11,16 @@ public enum OperatorAction: Hashable, Sendable {
   case look
   /// Shows one room, and who is in it.
   case lookAt(room: String)
+  /// Makes a room that stays until its settings are taken back, locked or with a lobby.
+  case makeRoom(String, RoomPlan, locked: Bool, lobby: Bool)
+  /// Shows the settings of a room.
+  case settings(of: String)
+  /// Shows those of all rooms that are configured, made or changed; pages as of bans.
+  case allSettings(page: Int = 1)
+  /// Gives a room other settings, whole, in place of those that it has.
+  case replaceSettings(of: String, RoomPlan, TagCondition)
+  /// Takes settings back: a configured room is as configured again, one that was made is over.
+  case takeBackSettings(of: String, TagCondition)
   /// Puts everybody out of a room.
   case closeRoom(String)
   /// Lets nobody more into a room, or lets people in again, whoever has locked it or opened a lobby. Who is in it stays, and may come back from a lost connection.
@@ -79,6 +89,12 @@ public enum OperatorAction: Hashable, Sendable {
 /// What has come of an operator's wish.
 public enum OperatorAnswer: Hashable, Sendable {
   case overview(OperatorOverview)
+  /// The settings of a room.
+  case definition(DefinedRoom)
+  /// By room.
+  case definitions([DefinedRoom], next: Int? = nil)
+  /// Nothing was changed: the settings are others than the condition says.
+  case outdated(tag: String)
   /// What moderators may was done.
   case moderated
   /// What was written.
@@ -130,10 +146,12 @@ public enum OperatorAnswer: Hashable, Sendable {
 
 /// What there is, as an operator sees it.
 public struct OperatorOverview: Hashable, Sendable {
-  /// One room that is configured or has somebody in it; calls' rooms are none.
+  /// One room that is configured or made, or has somebody in it; calls' rooms are none.
   public struct Room: Hashable, Sendable {
     /// Name of the room.
     public var room: String
+    /// How there came to be it.
+    public var origin: RoomOrigin
     /// Its kind, as configured.
     public var kind: String
     /// Audio or video.
@@ -152,10 +170,10 @@ public struct OperatorOverview: Hashable, Sendable {
     public var participants: [Person]
 
     package init(
-      room: String, kind: String, media: MediaClass, limit: Int, locked: Bool, lobby: Bool, chatDisabled: Bool,
-      waiting: [Waiting], participants: [Person]
+      room: String, origin: RoomOrigin, kind: String, media: MediaClass, limit: Int, locked: Bool, lobby: Bool,
+      chatDisabled: Bool, waiting: [Waiting], participants: [Person]
     ) {
-      (self.room, self.kind, self.media, self.limit) = (room, kind, media, limit)
+      (self.room, self.origin, self.kind, self.media, self.limit) = (room, origin, kind, media, limit)
       (self.locked, self.lobby, self.chatDisabled) = (locked, lobby, chatDisabled)
       (self.waiting, self.participants) = (waiting, participants)
     }

@@ -58,6 +58,8 @@ public enum UnknownRoomRule: Hashable, Sendable {
 public struct ConferenceRules: Hashable, Sendable {
   /// Named rooms; they exist, chat included, whether anybody is in them or not.
   public var rooms: [String: RoomRules] = [:]
+  /// Kinds of rooms, of which operators may make some while the server runs.
+  public var kinds: [String: RoomRules] = [:]
   /// All other names.
   public var unknownRooms = UnknownRoomRule.create(RoomRules(kind: "group"))
   /// The same names, where the one who joins comes for a single stream; nil: as for everybody. Where others are refused, so are they.
@@ -173,9 +175,9 @@ public struct ConferenceRules: Hashable, Sendable {
 
   /// Tracks that one participant may publish in the room that takes most.
   package var mostTracks: Int {
-    var kinds = Array(rooms.values)
-    if case .create(let unknown) = unknownRooms { kinds += [unknown] + [streamRooms].compactMap(\.self) }
-    return kinds.map(\.tracksPerParticipant).max() ?? 0
+    var all = Array(rooms.values) + kinds.values
+    if case .create(let unknown) = unknownRooms { all += [unknown] + [streamRooms].compactMap(\.self) }
+    return all.map(\.tracksPerParticipant).max() ?? 0
   }
 
   /// The rules for a name, for somebody who comes for a single stream or not; nil where there is no such room.

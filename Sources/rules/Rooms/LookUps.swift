@@ -22,7 +22,7 @@ extension Rooms {
     do throws(ErrorObject) {
       return try table.info(params, media)
     } catch {
-      guard error.code == .roomNotFound, rules.rules(forRoom: params.room) != nil else { throw error }
+      guard error.code == .roomNotFound, book.rules(forRoom: params.room) != nil else { throw error }
       throw ErrorObject(.roomNotFound) { $0.retryable = true }
     }
   }

@@ -77,7 +77,7 @@ extension Rooms {
 
   /// When `poll` has something to do; nil when nothing waits.
   package var nextDeadline: Instant? {
-    [table.mediaGraces.next, table.turns.next, table.empties.next, addressBans.nextEnd, restored.end]
+    [table.mediaGraces.next, table.turns.next, table.empties.next, addressBans.nextEnd, book.nextEnd, restored.end]
       .compactMap(\.self).min()
   }
 
@@ -93,17 +93,31 @@ extension Rooms {
       Doors.endAdmissions(room, &seating.table)
     } else if addressBans.nextEnd == next {
       AddressBanning.endDue(&addressBans, &step)
+    } else if book.nextEnd == next {
+      if let name = book.takeDue(at: now) { _ = RoomMaking.takeBack(name, because: "until", &self, &step) }
     } else if restored.end == next {
-      restored.forget(&step)
+      restored.forget(except: book.unserved, &step)
     }
   }
 
   // MARK: - A start
 
-  /// Takes what an earlier process has left. Rooms that are configured have their chat at once; others when somebody joins them within
-  /// `restoredChatTime`.
+  /// Takes what an earlier process has left. Rooms that stay have their chat at once; others when somebody joins them within
+  /// `restoredChatTime`. Those that nobody is let in to have it when they are served again.
   package mutating func restore(_ state: RestoredState, _ step: inout Step) {
     restored = RestoredRooms(state.chats, state.doors)
+    book.restore(state.rooms, at: step.now)
+    for (name, rules) in book.served {
+      if let key = table[named: name] {
+        seating.table.settle(key, rules)
+      } else {
+        addRoom(name: name, rules: rules, isNamed: true, &step)
+      }
+    }
+    for name in book.unserved.sorted() {
+      let kind = (try? book.definition(of: name))?.plan.kind ?? ""
+      step.log("room_not_served", ["room": name, "kind": kind], level: .warning)
+    }
     for (name, key) in table.keys { adoptRestored(key, name: name) }
     let over = bans.restore(state.bans, at: step.now.wallMilliseconds)
     step.keep(over.map { .forgetBan(room: $0.room, user: $0.user) })
@@ -130,10 +144,19 @@ struct RestoredRooms: Sendable {
   /// What no room has taken by then is forgotten.
   mutating func limit(until end: Instant) { if !chats.isEmpty || !doors.isEmpty { self.end = end } }
 
-  /// Nobody came back to these rooms.
-  mutating func forget(_ step: inout Step) {
-    let changes = chats.keys.sorted().map { StoreChange.forgetRoom($0) } + doors.keys.sorted().map { .forgetDoor($0) }
-    self = RestoredRooms()
+  /// Nobody came back to these rooms. What is left of `rooms`, where nobody may come back to, waits on.
+  mutating func forget(except rooms: Set<String>, _ step: inout Step) {
+    let (chats, doors) = (chats.keys.filter { !rooms.contains($0) }, doors.keys.filter { !rooms.contains($0) })
+    let changes = chats.sorted().map { StoreChange.forgetRoom($0) } + doors.sorted().map { .forgetDoor($0) }
+    for name in chats { self.chats[name] = nil }
+    for name in doors { self.doors[name] = nil }
+    end = nil
     if !changes.isEmpty { step.add(.write(step.makeTicket(), changes)) }
+  }
+
+  /// There is no such room any more.
+  mutating func forget(_ name: String, _ step: inout Step) {
+    (chats[name], doors[name]) = (nil, nil)
+    step.keep([.forgetRoom(name), .forgetDoor(name)])
   }
 }

@@ -1,4 +1,4 @@
-// What operators wish of rooms: look, close and lock them, put people out, see, make and lift bans.
+// What operators wish of rooms: look, make, change, end, close and lock them, put people out, see, make and lift bans.
 
 import Basics
 import Calls
@@ -22,6 +22,27 @@ extension Rooms {
     switch action {
     case .look: return .overview(OperatorOverview(of: self, calls: calls))
     case .lookAt(let name): return .overview(try OperatorOverview(ofRoom: name, in: self))
+    case .makeRoom(let name, let plan, let locked, let lobby):
+      try RoomMaking.checkNew(name, self)
+      let made = try RoomMaking.put(name, plan, &self, &step)
+      guard let key = table[named: name] else { return .definition(made) }
+      if lobby {
+        Doors.set(.lobby, of: key, RoomModerated(room: name, by: nil, action: .lobby), &seating.table, &step)
+        Doors.keep(key, table, &step)
+      }
+      if locked { Doors.lock(key, &seating.table, &step) }
+      return .definition(made)
+    case .settings(let name): return .definition(try book.definition(of: name))
+    case .allSettings(let page):
+      let (shown, next) = OperatorAnswer.page(page, of: book.definitions)
+      return .definitions(shown, next: next)
+    case .replaceSettings(let name, let plan, let condition):
+      if let outdated = try RoomMaking.outdated(name, condition, self) { return outdated }
+      return .definition(try RoomMaking.put(name, plan, &self, &step))
+    case .takeBackSettings(let name, let condition):
+      if let outdated = try RoomMaking.outdated(name, condition, self) { return outdated }
+      guard book.isKept(name) else { return .removed(0) }
+      return .removed(RoomMaking.takeBack(name, because: "operator", &self, &step))
     case .closeRoom(let name): return .removed(close(try table.listedRoom(name), &step))
     case .change(let name, let media, let isLocked):
       let before = try OperatorOverview(ofRoom: name, in: self)
@@ -51,7 +72,10 @@ extension Rooms {
       seating.table.update(key) { result = said.enter(&$0.chat, delivered: delivered, &step) }
       return result.map { .said($0) }
     case .remove(let user, let name):
-      try remove(user, from: try table.listedRoom(name), &step)
+      guard let seat = table.seat(ofUser: user, in: try table.listedRoom(name)) else {
+        throw ErrorObject(.userNotFound, "This user is not in the room.")
+      }
+      Eviction.putOut(seat, &seating, &step)
       return .removed(1)
     case .move(let user, let name, let target):
       return .moved(try move(user, from: try table.listedRoom(name), to: target, &step) ? 1 : 0)
@@ -88,13 +112,6 @@ extension Rooms {
     seating.empty(key, .removed, &step)
     return room.members.count
   }
-
-  private mutating func remove(_ user: String, from key: RoomKey, _ step: inout Step) throws(ErrorObject) {
-    guard let seat = table.seat(ofUser: user, in: key) else {
-      throw ErrorObject(.userNotFound, "This user is not in the room.")
-    }
-    Eviction.putOut(seat, &seating, &step)
-  }
 }
 
 /// The end of a seat that is not its user's wish.
@@ -124,7 +141,7 @@ extension OperatorOverview {
   fileprivate init(of rooms: Rooms, calls: [Call]) {
     let kept = rooms.restored.doors.values.filter { !CallRoom.isName($0.room) }.sorted { $0.room < $1.room }
     self.init(
-      rooms: rooms.table.listed.map { $0.seen(in: rooms) } + kept.compactMap { Room($0, rooms.rules) }, calls: calls)
+      rooms: rooms.table.listed.map { $0.seen(in: rooms) } + kept.compactMap { Room($0, rooms.book) }, calls: calls)
   }
 
   /// The same of a room that was kept for its door alone, which is open now.
@@ -139,7 +156,7 @@ extension OperatorOverview {
   fileprivate init(ofRoom name: String, in rooms: Rooms) throws(ErrorObject) {
     guard !CallRoom.isName(name) else { throw ErrorObject(.roomNotFound) }
     let room = rooms.table[named: name].flatMap { rooms.table[$0] }.map { $0.seen(in: rooms) }
-    guard let found = room ?? rooms.restored.doors[name].flatMap({ Room($0, rooms.rules) }) else {
+    guard let found = room ?? rooms.restored.doors[name].flatMap({ Room($0, rooms.book) }) else {
       throw ErrorObject(.roomNotFound)
     }
     self.init(rooms: [found], calls: [])
@@ -150,7 +167,7 @@ extension Room {
   /// As an operator sees it.
   fileprivate func seen(in rooms: Rooms) -> OperatorOverview.Room {
     OperatorOverview.Room(
-      room: name, kind: rules.kind, media: effectiveMedia, limit: info.limit,
+      room: name, origin: rooms.book.origin(of: name), kind: rules.kind, media: effectiveMedia, limit: info.limit,
       locked: isLocked || moderation.door == .locked, lobby: moderation.door == .lobby,
       chatDisabled: moderation.isChatDisabled, waiting: moderation.lobby.waiting.map(\.wire),
       participants: members.compactMap { rooms.table.seats[$0].map { $0.person(in: rooms.seating) } })
@@ -159,11 +176,11 @@ extension Room {
 
 extension OperatorOverview.Room {
   /// One that nobody has come back to since a restart.
-  fileprivate init?(_ door: KeptDoor, _ rules: ConferenceRules) {
-    guard let rules = rules.rules(forRoom: door.room) else { return nil }
+  fileprivate init?(_ door: KeptDoor, _ book: RoomBook) {
+    guard let rules = book.rules(forRoom: door.room) else { return nil }
     let media = rules.media ?? .video
     self.init(
-      room: door.room, kind: rules.kind, media: media, limit: rules.seats(media),
+      room: door.room, origin: book.origin(of: door.room), kind: rules.kind, media: media, limit: rules.seats(media),
       locked: door.isLockedByOperator || door.door == .locked, lobby: door.door == .lobby,
       chatDisabled: door.isChatDisabled, waiting: [], participants: [])
   }

@@ -5,7 +5,7 @@ import Members
 import RoostProtocol
 
 extension Rooms {
-  /// Rooms that are not configured, without those of calls.
+  /// Rooms that are not configured, those that operators have made included, without those of calls.
   package var unnamed: Int { table.names.all.count - rules.rooms.count }
   /// Calls that run in other realms.
   package var callsElsewhere: Int { others.calls }
@@ -30,14 +30,22 @@ package enum RoomQuotas {
     try checkSeat(member, in: call.flatMap { rooms.table[named: CallRoom.name($0)] }, rooms)
   }
 
-  /// Whether the realm may have one room more. The one that somebody leaves for it, where nobody else is in it, is free then.
+  /// Whether there may be one room more, on the server and of the realm. Of the realm's so many are free then.
+  /// - Throws: 5002.
+  static func checkSpace(_ rooms: Rooms, freed: Int = 0) throws(ErrorObject) {
+    let rules = rooms.rules
+    let unnamed = rooms.table.all.count - rules.rooms.count + rooms.others.rooms
+    if unnamed >= rules.maxRooms { throw .full(of: "rooms", limit: rules.maxRooms) }
+    guard let quota = rules.quotas.rooms, rooms.unnamed - freed >= quota else { return }
+    throw .quota(.rooms, quota)
+  }
+
+  /// The same for somebody who joins. The room that they leave for it, where nobody else is in it, is free then.
   /// - Throws: 5002.
   static func checkRoom(_ member: MemberFacts, _ rooms: Rooms) throws(ErrorObject) {
     let table = rooms.table
-    guard let quota = rooms.rules.quotas.rooms else { return }
     let left = table.currentSeat(of: member.session).flatMap { table[$0.room] }
     let isFreed = left.map { !$0.isNamed && !$0.isOfCall && $0.members.count == 1 } ?? false
-    guard rooms.unnamed - (isFreed ? 1 : 0) >= quota else { return }
-    throw .quota(.rooms, quota)
+    try checkSpace(rooms, freed: isFreed ? 1 : 0)
   }
 }

@@ -11,6 +11,8 @@ import RoostProtocol
 package struct Rooms: Sendable {
   /// The rules that the conference was made with.
   let rules: ConferenceRules
+  /// Which rooms there are by name, and what they are like.
+  var book: RoomBook
   /// Who sits where, and what goes to whom.
   var seating: Seating
   var quality = QualityBook()
@@ -30,6 +32,7 @@ package struct Rooms: Sendable {
   /// Nobody is in any of the rooms that are configured.
   package init(_ rules: ConferenceRules, _ step: inout Step) {
     self.rules = rules
+    book = RoomBook(rules, tag: RoomBook.tag(&step.numbers.random))
     knocks = KnockLimits(rules)
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)

@@ -26,10 +26,8 @@ extension Sessions {
       return .narrowed(try narrow(.init(user: user, room: room), to: rights, &step))
     case .narrowings(let user, let page): return narrowings.page(page, of: user)
     case .liftNarrowings(let user, let room): return .lifted(try liftNarrowings(of: user, room: room, &step))
-    case .look, .lookAt, .change, .closeRoom, .setLocked, .setMedia, .moderate, .say, .remove, .move, .bans, .liftBan,
-      .banAddress,
-      .banAddressOf,
-      .liftAddress,
+    case .look, .lookAt, .makeRoom, .settings, .allSettings, .replaceSettings, .takeBackSettings, .change, .closeRoom,
+      .setLocked, .setMedia, .moderate, .say, .remove, .move, .bans, .liftBan, .banAddress, .banAddressOf, .liftAddress,
       .blockCounts, .blocks, .liftBlocks, .user, .history, .see, .call, .startCall, .invite, .withdraw, .removeFromCall,
       .endCall:
       return nil

@@ -33,6 +33,12 @@ extension OperatorAction {
     switch self {
     case .look: .look("look")
     case .lookAt(let room): .look("look", ["room": room])
+    case .makeRoom(let room, let plan, let locked, let lobby):
+      .change("room.make", ["room": room, "kind": plan.kind, "locked": "\(locked)", "lobby": "\(lobby)"])
+    case .settings(let room): .look("settings", ["room": room])
+    case .allSettings(let page): .look("settings", ["page": "\(page)"])
+    case .replaceSettings(let room, let plan, _): .change("room.settings", ["room": room, "kind": plan.kind])
+    case .takeBackSettings(let room, _): .change("room.unmake", ["room": room])
     case .closeRoom(let room): .change("room.close", ["room": room])
     case .setLocked(let isLocked, let room): .change(isLocked ? "room.lock" : "room.unlock", ["room": room])
     case .change(let room, let media, let isLocked):
@@ -82,8 +88,14 @@ extension OperatorAction {
     let audit = audit
     var fields = [("action", audit.name), ("by", who.name)] + audit.about
     var level: LogEntry.Level = audit.isLook ? .debug : .info
-    if case .failure(let error) = answer {
-      fields.append(("code", error.code.name))
+    let refusal: String? =
+      switch answer {
+      case .failure(let error): error.code.name
+      case .success(.outdated): "OUTDATED"
+      case .success: nil
+      }
+    if let refusal {
+      fields.append(("code", refusal))
       level = .warning
     }
     step.log("operator_action", fields, level: level)

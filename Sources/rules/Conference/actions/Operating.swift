@@ -1,5 +1,5 @@
-// What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
-// bans, lift blocks, start calls, ask users into them, end them.
+// What an operator may do from outside: look, take tokens and grants back, make, change, end, close and lock rooms, put people out, see, make
+// and lift bans, lift blocks, start calls, ask users into them, end them.
 
 import Basics
 import Calls
@@ -38,10 +38,8 @@ extension ConferenceCore {
 
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer? {
     switch action {
-    case .look, .lookAt, .change, .closeRoom, .setLocked, .setMedia, .moderate, .say, .remove, .move, .bans, .liftBan,
-      .banAddress,
-      .banAddressOf,
-      .liftAddress:
+    case .look, .lookAt, .makeRoom, .settings, .allSettings, .replaceSettings, .takeBackSettings, .change, .closeRoom,
+      .setLocked, .setMedia, .moderate, .say, .remove, .move, .bans, .liftBan, .banAddress, .banAddressOf, .liftAddress:
       let running = action == .look ? calls.running(at: step.now) : []
       rooms.apply(.operate(action, calls: running), &step)
       return nil

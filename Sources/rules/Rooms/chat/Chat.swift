@@ -25,7 +25,7 @@ struct ChatLog: Sendable {
   /// Bytes of all messages that are kept, for each that may be: texts are as long as the protocol allows, or names take as much.
   static let bytesEach = ProtocolLimits.textBytes + 1024
 
-  private let capacity: Int
+  private var capacity: Int
   private var messages: [(number: UInt64, message: Message)] = []
   private var bytes = 0
   private var results: [Sender: Known] = [:]
@@ -58,6 +58,17 @@ struct ChatLog: Sendable {
     guard capacity > 0 else { return nil }
     messages.append((number, message))
     bytes += message.size
+    return dropOldest()
+  }
+
+  /// From now on it keeps so many messages.
+  mutating func keep(_ capacity: Int) {
+    self.capacity = capacity
+    _ = dropOldest()
+  }
+
+  /// Drops what there is no space for, and returns the number up to which messages are gone.
+  private mutating func dropOldest() -> UInt64? {
     var gone: UInt64?
     while messages.count > capacity || (bytes > capacity * Self.bytesEach && messages.count > 1) {
       let oldest = messages.removeFirst()

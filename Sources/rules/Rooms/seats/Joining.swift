@@ -15,7 +15,7 @@ extension Rooms {
     guard let member = asked.member else { throw ErrorObject(.notLoggedIn) }
     do throws(ErrorObject) {
       guard let seat = try join(params, member, asked.key, asked.silence, &step) else { return nil }
-      return .room(try reply(seat, &step))
+      return .room(try seat.reply(in: self, at: step.now))
     } catch {
       step.count(.joinRefused(error.code))
       let fields = [("room", params.room), ("user", member.user), ("code", error.code.name)]
@@ -57,7 +57,7 @@ extension Rooms {
     _ params: RoomJoinParams, _ member: MemberFacts, isMove: Bool = false, _ now: Now
   ) throws(ErrorObject) -> Entry {
     try member.checkJoin(params.room)
-    guard let roomRules = rules.rules(forRoom: params.room, ofStream: member.identity.opensStreamRooms) else {
+    guard let roomRules = book.rules(forRoom: params.room, ofStream: member.identity.opensStreamRooms) else {
       throw ErrorObject(.roomNotFound)
     }
     try Doors.checkBan(member, in: params.room, self, now)
@@ -71,15 +71,8 @@ extension Rooms {
     } else {
       try Doors.checkRestored(restored.doors[params.room], member)
     }
-    try admit(params, member, to: existing, isMove: isMove, roomRules)
+    try Admission.check(params, member, to: existing, isMove: isMove, roomRules, self)
     return .free(existing, roomRules)
-  }
-
-  private func reply(_ seat: SeatID, _ step: inout Step) throws(ErrorObject) -> RoomSnapshot {
-    guard let snapshot = seat.snapshot(in: self, at: step.now.wallMilliseconds) else {
-      throw ErrorObject(.internalError)
-    }
-    return snapshot
   }
 
   private mutating func join(
@@ -119,31 +112,6 @@ extension Rooms {
     else { return nil }
     if member.mayDecideMedia(of: params.room) { RoomMedia.decide(params.media ?? .video, of: room, &seating, &step) }
     return seating.take(member, in: room, params, &step)
-  }
-
-  /// Whether there is a seat and the name is free.
-  private func admit(
-    _ params: RoomJoinParams, _ session: MemberFacts, to key: RoomKey?, isMove: Bool, _ roomRules: RoomRules
-  ) throws(ErrorObject) {
-    let room = key.flatMap { table[$0] }
-    let places = room?.rules ?? roomRules
-    let isPlayer = session.identity.isPlayer(in: places)
-    let wanted = session.mayDecideMedia(of: params.room) ? params.media : nil
-    let seats = roomRules.seats(room?.media ?? roomRules.media ?? wanted ?? .video)
-    let limit = isPlayer ? places.players ?? 0 : seats
-    let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
-    guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
-    try session.checkCap(inRoom: room?.occupied ?? 0)
-    if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
-    guard load.admits(to: key, in: table) || isMove && load.admitsMove(of: session, to: key, in: table) else {
-      throw .mediaFull
-    }
-    try RoomQuotas.checkSeat(session, in: key, self)
-    guard room == nil else { return }
-    try Shares.checkRoom(session, self)
-    let unnamed = table.all.count - rules.rooms.count + others.rooms
-    if unnamed >= rules.maxRooms { throw .full(of: "rooms", limit: rules.maxRooms) }
-    try RoomQuotas.checkRoom(session, self)
   }
 
   /// Joining the room one is in changes name and metadata where they are given.
@@ -211,6 +179,42 @@ extension Rooms {
     if let door = restored.doors.removeValue(forKey: name) { Doors.adopt(door, key, &seating.table) }
     guard let messages = restored.chats.removeValue(forKey: name) else { return }
     seating.table.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
+  }
+}
+
+/// Whether there is space for one more.
+private enum Admission {
+  /// Whether there is a seat and the name is free.
+  static func check(
+    _ params: RoomJoinParams, _ session: MemberFacts, to key: RoomKey?, isMove: Bool, _ roomRules: RoomRules,
+    _ rooms: Rooms
+  ) throws(ErrorObject) {
+    let (table, load) = (rooms.table, rooms.load)
+    let room = key.flatMap { table[$0] }
+    let places = room?.rules ?? roomRules
+    let isPlayer = session.identity.isPlayer(in: places)
+    let wanted = session.mayDecideMedia(of: params.room) ? params.media : nil
+    let seats = roomRules.seats(room?.media ?? roomRules.media ?? wanted ?? .video)
+    let limit = isPlayer ? places.players ?? 0 : seats
+    let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
+    guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
+    try session.checkCap(inRoom: room?.occupied ?? 0)
+    if let key { try table.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
+    guard load.admits(to: key, in: table) || isMove && load.admitsMove(of: session, to: key, in: table) else {
+      throw .mediaFull
+    }
+    try RoomQuotas.checkSeat(session, in: key, rooms)
+    guard room == nil else { return }
+    try Shares.checkRoom(session, rooms)
+    try RoomQuotas.checkRoom(session, rooms)
+  }
+}
+
+extension SeatID {
+  /// The answer to who has come to this seat.
+  fileprivate func reply(in rooms: Rooms, at now: Now) throws(ErrorObject) -> RoomSnapshot {
+    guard let snapshot = snapshot(in: rooms, at: now.wallMilliseconds) else { throw ErrorObject(.internalError) }
+    return snapshot
   }
 }
 

@@ -75,7 +75,7 @@ extension Seating {
       Doors.forget(room, &table, &step)
       return
     }
-    let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed, &step)
+    let next = addRoom(name: room.name, rules: room.next ?? room.rules, isNamed: room.isNamed, &step)
     table.update(next) {
       ($0.chat, $0.isLocked, $0.moderation) = (room.chat, room.isLocked, room.moderation.whenEmpty)
       $0.keptPlaces = room.keptPlaces

@@ -15,8 +15,9 @@ extension MemberFacts {
 /// The rules of it.
 enum RoomMedia {
   /// - Throws: 2002 where more people are in the room than it takes then.
-  static func check(_ media: MediaClass, _ room: Room) throws(ErrorObject) {
-    let limit = room.rules.seats(media)
+  /// - Parameter rules: those that hold then; nil: the room's.
+  static func check(_ media: MediaClass, _ room: Room, _ rules: RoomRules? = nil) throws(ErrorObject) {
+    let limit = (rules ?? room.rules).seats(media)
     guard room.occupied <= limit else { throw .limit(.roomFull, limit: limit, count: room.occupied) }
   }
 

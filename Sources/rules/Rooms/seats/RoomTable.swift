@@ -9,9 +9,11 @@ import RoostProtocol
 /// One room: its rules, who is in it, and what was said.
 struct Room: Sendable {
   let name: String
-  let rules: RoomRules
-  /// Configured by name: it stays when the last one leaves.
-  let isNamed: Bool
+  fileprivate(set) var rules: RoomRules
+  /// What it is like from when it is empty, where that is something else.
+  fileprivate(set) var next: RoomRules?
+  /// Configured by name, or made by an operator: it stays when the last one leaves.
+  fileprivate(set) var isNamed: Bool
   /// Its class; nil while the first joiner is to decide.
   var media: MediaClass?
   /// Its seats in the order of joining.
@@ -48,6 +50,19 @@ struct Room: Sendable {
     media = rules.media
     callRuns = CallRoom.isName(name)
     chat = ChatLog(capacity: rules.chatHistory)
+  }
+
+  /// Other rules hold from now on. The order of speakers, and how many are heard, are settled with the first who comes: they hold from when it
+  /// is empty.
+  fileprivate mutating func settle(_ rules: RoomRules) {
+    chat.keep(rules.chatHistory)
+    guard !members.isEmpty else {
+      (self.rules, media, next) = (rules, rules.media, nil)
+      return
+    }
+    let (lastN, sound) = (self.rules.videoLastN, self.rules.sound)
+    (self.rules, next) = (rules, rules)
+    (self.rules.videoLastN, self.rules.sound) = (lastN, sound)
   }
 
   /// The class that a joiner without a wish would get.
@@ -200,6 +215,17 @@ struct RoomTable: Sendable {
     all[key] = room
   }
 
+  /// A room stays when the last one leaves, whether or not it did, and follows these rules.
+  mutating func settle(_ key: RoomKey, _ rules: RoomRules) {
+    guard var room = all.removeValue(forKey: key) else { return }
+    if !room.isNamed {
+      shares.move(from: room.holders.alone, to: ShareHolder())
+      (room.isNamed, room.holders) = (true, RoomHolders())
+    }
+    room.settle(rules)
+    all[key] = room
+  }
+
   // MARK: - Seats
 
   /// Puts a seat into its room: on a place that has become free, or on a new one.
@@ -249,7 +275,7 @@ struct RoomTable: Sendable {
     stays[session] = stay.seat == nil && stay.putOut == nil && stay.knocksAt == nil ? nil : stay
   }
 
-  /// Somebody has come into a room, or has left it. Rooms that are configured need nobody who holds them open.
+  /// Somebody has come into a room, or has left it. Rooms that stay need nobody who holds them open.
   private mutating func hold(_ seat: Seat, _ change: Int) {
     guard all[seat.room]?.isNamed == false, let before = all[seat.room]?.holders.alone else { return }
     all[seat.room]?.holders.count(seat.holder, change)
@@ -310,10 +336,10 @@ struct RoomTable: Sendable {
     }
   }
 
-  /// How long lost media keeps its seat.
-  mutating func setMediaGrace(of id: SeatID, until end: Instant) { mediaGraces.set(id, at: end) }
-
-  mutating func cancelMediaGrace(of id: SeatID) { mediaGraces.cancel(id) }
+  /// How long lost media keeps its seat; nil: it is not waited for.
+  mutating func setMediaGrace(of id: SeatID, until end: Instant?) {
+    if let end { mediaGraces.set(id, at: end) } else { mediaGraces.cancel(id) }
+  }
 
   /// A seat whose media did not come back in time.
   mutating func takeMediaExpired(at now: Instant) -> SeatID? { mediaGraces.popDue(at: now) }

@@ -7,7 +7,7 @@ import RoostProtocol
 extension Seating {
   /// The seat's session has lost its connection.
   mutating func seatDisconnected(_ id: SeatID, _ step: inout Step) {
-    table.cancelMediaGrace(of: id)
+    table.setMediaGrace(of: id, until: nil)
     announcePresence(id, &step)
   }
 
@@ -85,7 +85,7 @@ extension Seating {
     guard let seat = table.seats[id], seat.lostMedia.contains(connection) else { return false }
     table.update(id) { $0.health.lostMedia.remove(connection) }
     guard seat.lostMedia.count == 1 else { return false }
-    table.cancelMediaGrace(of: id)
+    table.setMediaGrace(of: id, until: nil)
     announcePresence(id, &step)
     return true
   }

@@ -1,0 +1,118 @@
+// Which rooms there are by name, and what they are like: rooms.yaml says it, and operators while the server runs.
+
+import Basics
+import Members
+import RoostProtocol
+
+/// Rooms of rooms.yaml, with what operators have said meanwhile, which counts more.
+struct RoomBook: Sendable {
+  /// Rooms that operators may have made or changed. Each takes a row, which is read at the start.
+  static let most = 10_000
+
+  private struct Entry {
+    var kept: KeptRoom
+    /// What the room is like; nil: its kind is gone from rooms.yaml, or what was kept cannot be read.
+    var rules: RoomRules?
+  }
+
+  private let file: ConferenceRules
+  /// The tag of all settings that are as rooms.yaml has them.
+  private let fileTag: String
+  private var entries: [String: Entry] = [:]
+  /// When settings end by themselves.
+  private var ends = Deadlines<String>()
+
+  /// What rooms.yaml says.
+  init(_ rules: ConferenceRules, tag: String) { (file, fileTag) = (rules, tag) }
+
+  /// A name for settings that no others have: 64 random bits.
+  static func tag(_ random: inout some RandomNumberGenerator) -> String {
+    let digits = String(random.next() as UInt64, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  // MARK: - Looking
+
+  /// When the next settings end by themselves.
+  var nextEnd: Instant? { ends.next }
+
+  /// Rooms that nobody is let in to.
+  var unserved: Set<String> { Set(entries.filter { $0.value.rules == nil }.keys) }
+
+  /// Rooms that operators have made or changed, and what they are like.
+  var served: [(name: String, rules: RoomRules)] {
+    entries.compactMap { name, entry in entry.rules.map { (name, $0) } }.sorted { $0.name < $1.name }
+  }
+
+  /// Whether an operator has said what this room is like.
+  func isKept(_ name: String) -> Bool { entries[name] != nil }
+
+  /// The rules for a name, as `ConferenceRules.rules` says them; nil where there is no such room, or nobody is let in.
+  func rules(forRoom name: String, ofStream isOfStream: Bool = false) -> RoomRules? {
+    if !entries.isEmpty, let entry = entries[name] { return entry.rules }
+    return file.rules(forRoom: name, ofStream: isOfStream)
+  }
+
+  /// The rules that settings make.
+  /// - Throws: −32602 where there cannot be such a room, or 1010 where there are as many settings as there may be.
+  func check(_ name: String, _ plan: RoomPlan, at wallMilliseconds: Int64) throws(ErrorObject) -> RoomRules {
+    guard !CallRoom.isName(name), ProtocolLimits.isName(name) else {
+      throw .parameter("room", expected: "a name that is not of a call's room")
+    }
+    let rules = try plan.rules(of: file.kinds)
+    try plan.checkUntil(at: wallMilliseconds)
+    guard isKept(name) || entries.count < Self.most else {
+      throw .tooLarge("room", limit: Self.most, count: entries.count + 1)
+    }
+    return rules
+  }
+
+  /// How there came to be a room of this name.
+  func origin(of name: String) -> RoomOrigin {
+    let isInFile = file.rooms[name] != nil
+    return isKept(name) ? isInFile ? .changed : .made : isInFile ? .configured : .joined
+  }
+
+  /// The settings of a room.
+  /// - Throws: 2001 where neither rooms.yaml nor an operator has said anything of it.
+  func definition(of name: String) throws(ErrorObject) -> DefinedRoom {
+    if let entry = entries[name] {
+      return DefinedRoom(
+        room: name, origin: origin(of: name), plan: entry.kept.plan ?? RoomPlan(kind: ""), tag: entry.kept.tag,
+        isServed: entry.rules != nil)
+    }
+    guard let rules = file.rooms[name] else { throw ErrorObject(.roomNotFound) }
+    return DefinedRoom(room: name, origin: .configured, plan: RoomPlan(rules), tag: fileTag, isServed: true)
+  }
+
+  /// The settings of all rooms, by name.
+  var definitions: [DefinedRoom] {
+    Set(entries.keys).union(file.rooms.keys).sorted().compactMap { try? definition(of: $0) }
+  }
+
+  // MARK: - Changing
+
+  /// An operator has said what a room is like.
+  mutating func put(_ room: KeptRoom, at now: Now) {
+    entries[room.room] = Entry(kept: room, rules: room.plan.flatMap { try? $0.rules(of: file.kinds) })
+    guard let until = room.plan?.until else { return ends.cancel(room.room) }
+    // What stands in a file may be any number.
+    let last = now.wallMilliseconds.saturating(adding: .seconds(RoomPlan.longestDays * 86_400))
+    let wait = min(max(until, now.wallMilliseconds), last) - now.wallMilliseconds
+    ends.set(room.room, at: now.instant + .milliseconds(Int(wait)))
+  }
+
+  /// What rooms.yaml says holds again.
+  mutating func remove(_ name: String) {
+    entries[name] = nil
+    ends.cancel(name)
+  }
+
+  /// A room whose settings are over by now.
+  mutating func takeDue(at now: Instant) -> String? { ends.popDue(at: now) }
+
+  /// Takes what an earlier process has left. What is over is due at once.
+  mutating func restore(_ rooms: [KeptRoom], at now: Now) {
+    for room in rooms.prefix(Self.most) where !CallRoom.isName(room.room) { put(room, at: now) }
+  }
+}
