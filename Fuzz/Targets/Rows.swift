@@ -60,7 +60,7 @@ private func start(_ folder: borrowing ScratchFolder) {
   }
   var rules = ConferenceRules()
   (rules.storesRecords, rules.calls.keepsCalls) = (true, true)
-  rules.rooms["demo"] = RoomRules(kind: "demo")
+  (rules.rooms["demo"], rules.kinds["group"]) = (RoomRules(kind: "demo"), RoomRules(kind: "group"))
   // A file that reads as damaged later is set aside with the next change; until then nothing is restored.
   let restored = (try? file.restore { _, _ in 100 }) ?? RestoredState()
   let deliveries = (try? file.deliveries(limit: 100)) ?? []

@@ -78,6 +78,39 @@ import Threads
     return .message(StoredMessage(number: number, message: message, clientMsgId: nil, delivered: 0), forgetting: nil)
   }
 
+  /// With as much of their chat as they keep, also where nobody is let in until their kind is there again.
+  @Test func madeRoomsAreThereAgain() throws {
+    let folder = try TemporaryFolder()
+    var rules = ConferenceRules()
+    (rules.unknownRooms, rules.kinds) = (.refuse, ["group": RoomRules(kind: "group")])
+    var plan = RoomPlan(kind: "group")
+    plan.chatHistory = 2
+    var lost = RoomPlan(kind: "gone")
+    lost.chatHistory = .max
+    let rooms = [
+      KeptRoom(room: "made", plan: plan, tag: "1"), KeptRoom(room: "night", plan: lost, tag: "2"),
+      KeptRoom(room: "ward", plan: RoomPlan(kind: "gone"), tag: "3"),
+    ]
+    do {
+      var file = try RecordFile(path: folder.path("roost.db"), wallMilliseconds: 0)
+      let names = ["made", "night", "ward", "hall"]
+      let messages = (1...12).map { message(UInt64($0), in: names[$0 % 4]) }
+      try file.apply((rooms.map { .room($0) } + messages).map { RealmChange($0) }, wallMilliseconds: 0)
+    }
+    let started = StorageThread.start(
+      path: folder.path("roost.db"), rules: [.default: rules],
+      keeping: StorageRetention(
+        records: .seconds(86_400), tombstones: .seconds(86_400), mostRecords: 100_000, mostRecordsOfUser: 1_000),
+      deliveries: 10, log: .disabled
+    ) { _ in }
+    let (thread, restored) = try #require(started)
+    thread.stop()
+    let state = try #require(restored[.default]?.state)
+    #expect(state.rooms == rooms)
+    let numbers = state.chats.mapValues { $0.map(\.number) }
+    #expect(numbers == ["made": [8, 12], "night": [1, 5, 9], "ward": [2, 6, 10], "hall": []])
+  }
+
   /// While the disk hangs so many wait and one more is not taken; when it goes on there is space again.
   @Test func soManyWaitForTheDisk() async throws {
     #expect(StorageThread.patience == 16_384)

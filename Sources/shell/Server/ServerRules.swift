@@ -56,6 +56,7 @@ extension ConferenceRules {
     self.init()
     let settings = configuration.settings(of: realm)
     rooms = settings.rooms.mapValues { RoomRules($0) }
+    kinds = configuration.kinds.mapValues { RoomRules($0) }
     quotas = Quotas(settings.quotas)
     unknownRooms =
       switch settings.unknownRooms {

@@ -240,10 +240,7 @@ private struct StorageLoop: ~Copyable {
     var restored: [Realm: StorageThread.Restored] = [:]
     for (realm, rules) in rules.sorted(by: { $0.key < $1.key }) {
       var own = StorageThread.Restored()
-      own.state = try file.restore(realm) { room, _ in
-        let isCall = room.begins(with: ProtocolLimits.callRoomPrefix)
-        return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
-      }
+      own.state = try file.restore(realm) { rules.messages(ofRoom: $0, $1) }
       own.deliveries = try file.deliveries(of: realm, limit: deliveries)
       restored[realm] = own
     }
@@ -444,6 +441,16 @@ private struct StorageLoop: ~Copyable {
           ])
       }
     }
+  }
+}
+
+extension ConferenceRules {
+  /// How many messages are read of a room, of which these settings are kept. What nobody is let in to now may be served again.
+  fileprivate func messages(ofRoom room: String, _ kept: KeptRoom?) -> Int {
+    if room.begins(with: ProtocolLimits.callRoomPrefix) { return callRoom.chatHistory }
+    guard let kept else { return rules(forRoom: room)?.chatHistory ?? 0 }
+    let served = kept.plan.flatMap { try? $0.rules(of: kinds) }
+    return served?.chatHistory ?? min(max(0, kept.plan?.chatHistory ?? 100), RoomPlan.mostHistory)
   }
 }
 
