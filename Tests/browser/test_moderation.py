@@ -347,3 +347,24 @@ def test_the_menu_by_keys_alone_in_firefox(fox, person, room):
     viewer.press("Escape")
     eventually("the focus is back", lambda: fox.evaluate("() => document.activeElement.id") == "moderate")
     assert not fox.shows("moderation")
+
+
+# What is said in a room of three seats when it hears these events, one after the other.
+SEATS = """async (events) => {
+  const { Room } = await import("/room.js");
+  const { inWords } = await import("/moderated.js");
+  const room = new Room({ request: async () => ({}) }, { media: "video", limit: 3 }, {});
+  [room.media, room.limit] = ["video", 3];
+  const said = [];
+  room.addEventListener("moderated", ({ detail }) => said.push(inWords(detail)));
+  for (const event of events) room._handle("room.moderated", { action: "media", ...event });
+  return [...said, room.media, room.limit];
+}"""
+
+
+def test_seats_are_told(person):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    events = [{"media": "video", "limit": 5}, {"media": "audio", "limit": 5}, {"media": "audio", "limit": 9}]
+    said = anna.page.evaluate(SEATS, events)
+    assert said == ["The operator changed the room to 5 seats.", "The operator switched the room to sound alone.", "The operator changed the room to 9 seats.", "audio", 9]

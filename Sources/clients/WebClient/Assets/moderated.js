@@ -19,7 +19,8 @@ const WORDS = {
   role: ({ by, whom, of, role }) => (ROLES[role] ? `${by} made ${whom} ${ROLES[role]}.` : `${by} ended ${of} role.`),
   disableChat: ({ by }) => `${by} closed the chat: only moderators may write.`,
   enableChat: ({ by }) => `${by} opened the chat for everybody.`,
-  media: ({ by, media }) => (media === "audio" ? `${by} switched the room to sound alone.` : `${by} allowed video in the room.`),
+  media: ({ by, media, wasMedia, limit }) => (media === wasMedia ? `${by} changed the room to ${limit} seats.`
+    : media === "audio" ? `${by} switched the room to sound alone.` : `${by} allowed video in the room.`),
   lowerHand: ({ by, of }) => `${by} lowered ${of} hand.`,
   end: () => "",
 };

@@ -483,13 +483,14 @@ export class Room extends EventTarget {
   /** Of oneself nobody else tells: what it changes follows from this event. */
   #moderated({ room, seq, serverTime, ...event }) {
     const { action, user } = event;
+    const wasMedia = this.media;
     const [moderator, participant, { self }] = [this.#participant(event.by), this.#participant(user), this];
     const isOfOneself = user === undefined || participant === self;
     const { displayName } = participant ?? this.moderation.waiting.find((one) => one.user === user) ?? {};
     this.moderation = afterModerated(this.moderation, event, self);
     if (isOfOneself && ["kick", "ban", "end"].includes(action)) this.#ending = { ...event, who: moderator?.isSelf ? "You" : moderator?.displayName };
     if (action === "media") this._setMedia(event.media, event.limit);
-    emit(this, "moderated", { ...event, moderator, participant, displayName });
+    emit(this, "moderated", { ...event, moderator, participant, displayName, wasMedia });
     if (isOfOneself && action === "lowerHand") this.#changeHand(self, undefined);
     if (isOfOneself && action === "role") this.#client._look(this);
   }

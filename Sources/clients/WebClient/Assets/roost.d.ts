@@ -290,6 +290,8 @@ export interface Moderated {
   /** What the room carries from now on, and how many people it takes then. */
   media?: Media;
   limit?: number;
+  /** What it carried until now: with the same `media` only its seats are others. */
+  wasMedia: Media;
   /** Who did it, where they are in the room. */
   moderator: Participant | null;
   /** Whom it is about, where they are in the room. */
