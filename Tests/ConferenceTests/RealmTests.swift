@@ -96,6 +96,29 @@ extension Result {
     #expect(stage.realms.gauges.map(\.gauges.participants) == [1, 1])
   }
 
+  @Test func twoRealmsMakeTheSameName() {
+    var stage = Stage(.test) { $0.unknownRooms = .refuse }
+    let plans = [Realm.default: RoomPlan(kind: "group"), .clinic: RoomPlan(kind: "pair")]
+    for (realm, plan) in plans {
+      let made = stage.realms.operate(.makeRoom("ward", plan, locked: false, lobby: false), in: realm, at: stage.now)
+      guard case .success(.definition(let room)) = made.answer else {
+        Issue.record("not made")
+        continue
+      }
+      #expect(room.plan == plan)
+    }
+    let clinic = ["anna", "ben", "carl"].map { stage.hello($0, in: .clinic).connection }
+    #expect(clinic.map { stage.join($0, "ward")?.code } == [nil, nil, .roomFull])
+    let ended = stage.realms.operate(.takeBackSettings(of: "ward", .none), in: .clinic, at: stage.now)
+    #expect(ended.answer == .success(.removed(2)) && stage.join(clinic[0], "ward")?.code == .roomNotFound)
+    let shown = stage.realms.operate(.settings(of: "ward"), in: .default, at: stage.now)
+    guard case .success(.definition(let room)) = shown.answer else {
+      Issue.record("it went, too")
+      return
+    }
+    #expect(room.plan.kind == "group" && stage.join(stage.hello("anna").connection, "ward") == nil)
+  }
+
   @Test func aConnectionStaysWithItsRealm() {
     var stage = Stage()
     let a = stage.hello("anna", in: .clinic)
