@@ -83,13 +83,15 @@ enum Invariants {
     guard !room.isOfCall else { return }
     hold(room.isNamed == (book.origin(of: room.name) != .joined), "what is named stays")
     if room.isNamed, let rules = book.rules(forRoom: room.name) {
-      hold((room.next ?? room.rules) == rules, "and is like that when it is empty")
+      let next = core.rooms.table.keys[room.name].flatMap { core.rooms.table.nexts[$0] }
+      hold((next ?? room.rules) == rules, "and is like that when it is empty")
+      hold(next == nil || !room.members.isEmpty, "an empty room waits for nothing")
     }
-    hold(room.next == nil || !room.members.isEmpty, "an empty room waits for nothing")
   }
 
   /// What is kept of rooms and seats beside them goes with them.
   private static func checkNothingIsLeft(_ rooms: RoomTable) {
+    hold(rooms.nexts.keys.allSatisfy { rooms.all[$0] != nil }, "a room that is gone waits for nothing")
     let listed = rooms.all.values.filter { !$0.isOfCall }.map(\.name)
     hold(
       rooms.names.all.count == listed.count && Set(rooms.names.all) == Set(listed), "who is gone is listed nowhere")

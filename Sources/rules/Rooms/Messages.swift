@@ -77,8 +77,11 @@ extension Rooms {
 
   /// When `poll` has something to do; nil when nothing waits.
   package var nextDeadline: Instant? {
-    [table.mediaGraces.next, table.turns.next, table.empties.next, addressBans.nextEnd, book.nextEnd, restored.end]
-      .compactMap(\.self).min()
+    let (graces, turns, empties) = (
+      seating.table.mediaGraces.next, seating.table.turns.next, seating.table.empties.next
+    )
+    return graces.earlier(turns).earlier(empties).earlier(addressBans.nextEnd).earlier(book.nextEnd)
+      .earlier(restored.end)
   }
 
   /// Carries out what is due first, which is due by now.
@@ -158,5 +161,13 @@ struct RestoredRooms: Sendable {
   mutating func forget(_ name: String, _ step: inout Step) {
     (chats[name], doors[name]) = (nil, nil)
     step.keep([.forgetRoom(name), .forgetDoor(name)])
+  }
+}
+
+extension Instant? {
+  /// The earlier one; nil where there is neither.
+  fileprivate func earlier(_ other: Instant?) -> Instant? {
+    guard let self, let other else { return self ?? other }
+    return min(self, other)
   }
 }

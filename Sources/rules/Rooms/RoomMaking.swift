@@ -6,7 +6,8 @@ import RoostProtocol
 
 /// Settings of rooms at work.
 enum RoomMaking {
-  /// The tag that settings have which a condition does not hold for; nil where it holds.
+  /// Whether the settings of a room are others than a condition says.
+  /// - Returns: the answer with their tag; nil where the condition holds.
   /// - Throws: 2001 where there are no settings of this room.
   static func outdated(
     _ name: String, _ condition: TagCondition, _ rooms: Rooms

@@ -15,15 +15,21 @@ struct RoomBook: Sendable {
     var rules: RoomRules?
   }
 
-  private let file: ConferenceRules
-  /// The tag of all settings that are as rooms.yaml has them.
-  private let fileTag: String
+  /// What rooms.yaml says, and the tag of all settings that are as it has them. It never changes, so that copies share it.
+  private final class File: Sendable {
+    let rules: ConferenceRules
+    let tag: String
+
+    init(_ rules: ConferenceRules, tag: String) { (self.rules, self.tag) = (rules, tag) }
+  }
+
+  private let file: File
   private var entries: [String: Entry] = [:]
   /// When settings end by themselves.
   private var ends = Deadlines<String>()
 
   /// What rooms.yaml says.
-  init(_ rules: ConferenceRules, tag: String) { (file, fileTag) = (rules, tag) }
+  init(_ rules: ConferenceRules, tag: String) { file = File(rules, tag: tag) }
 
   /// A name for settings that no others have: 64 random bits.
   static func tag(_ random: inout some RandomNumberGenerator) -> String {
@@ -50,16 +56,19 @@ struct RoomBook: Sendable {
   /// The rules for a name, as `ConferenceRules.rules` says them; nil where there is no such room, or nobody is let in.
   func rules(forRoom name: String, ofStream isOfStream: Bool = false) -> RoomRules? {
     if !entries.isEmpty, let entry = entries[name] { return entry.rules }
-    return file.rules(forRoom: name, ofStream: isOfStream)
+    return file.rules.rules(forRoom: name, ofStream: isOfStream)
   }
 
   /// The rules that settings make.
   /// - Throws: −32602 where there cannot be such a room, or 1010 where there are as many settings as there may be.
   func check(_ name: String, _ plan: RoomPlan, at wallMilliseconds: Int64) throws(ErrorObject) -> RoomRules {
     guard !CallRoom.isName(name), ProtocolLimits.isName(name) else {
-      throw .parameter("room", expected: "a name that is not of a call's room")
+      throw .parameter(
+        "room",
+        expected: "1 to \(ProtocolLimits.nameBytes) bytes of printable characters, without blanks at the ends, that do "
+          + "not begin with \(ProtocolLimits.callRoomPrefix)")
     }
-    let rules = try plan.rules(of: file.kinds)
+    let rules = try plan.rules(of: file.rules.kinds)
     try plan.checkUntil(at: wallMilliseconds)
     guard isKept(name) || entries.count < Self.most else {
       throw .tooLarge("room", limit: Self.most, count: entries.count + 1)
@@ -69,7 +78,7 @@ struct RoomBook: Sendable {
 
   /// How there came to be a room of this name.
   func origin(of name: String) -> RoomOrigin {
-    let isInFile = file.rooms[name] != nil
+    let isInFile = file.rules.rooms[name] != nil
     return isKept(name) ? isInFile ? .changed : .made : isInFile ? .configured : .joined
   }
 
@@ -81,20 +90,20 @@ struct RoomBook: Sendable {
         room: name, origin: origin(of: name), plan: entry.kept.plan ?? RoomPlan(kind: ""), tag: entry.kept.tag,
         isServed: entry.rules != nil)
     }
-    guard let rules = file.rooms[name] else { throw ErrorObject(.roomNotFound) }
-    return DefinedRoom(room: name, origin: .configured, plan: RoomPlan(rules), tag: fileTag, isServed: true)
+    guard let rules = file.rules.rooms[name] else { throw ErrorObject(.roomNotFound) }
+    return DefinedRoom(room: name, origin: .configured, plan: RoomPlan(rules), tag: file.tag, isServed: true)
   }
 
   /// The settings of all rooms, by name.
   var definitions: [DefinedRoom] {
-    Set(entries.keys).union(file.rooms.keys).sorted().compactMap { try? definition(of: $0) }
+    Set(entries.keys).union(file.rules.rooms.keys).sorted().compactMap { try? definition(of: $0) }
   }
 
   // MARK: - Changing
 
   /// An operator has said what a room is like.
   mutating func put(_ room: KeptRoom, at now: Now) {
-    entries[room.room] = Entry(kept: room, rules: room.plan.flatMap { try? $0.rules(of: file.kinds) })
+    entries[room.room] = Entry(kept: room, rules: room.plan.flatMap { try? $0.rules(of: file.rules.kinds) })
     guard let until = room.plan?.until else { return ends.cancel(room.room) }
     // What stands in a file may be any number.
     let last = now.wallMilliseconds.saturating(adding: .seconds(RoomPlan.longestDays * 86_400))

@@ -64,6 +64,7 @@ extension Seating {
   /// after a restart while nobody is back; any other vanishes.
   mutating func emptied(_ key: RoomKey, _ step: inout Step) {
     publishRoom(.roomClosed, key, &step)
+    let later = table.nexts[key]
     guard let room = table.remove(key) else { return }
     media.setLoudest(nil, in: key)
     step.add(.closeRoom(key))
@@ -75,7 +76,7 @@ extension Seating {
       Doors.forget(room, &table, &step)
       return
     }
-    let next = addRoom(name: room.name, rules: room.next ?? room.rules, isNamed: room.isNamed, &step)
+    let next = addRoom(name: room.name, rules: later ?? room.rules, isNamed: room.isNamed, &step)
     table.update(next) {
       ($0.chat, $0.isLocked, $0.moderation) = (room.chat, room.isLocked, room.moderation.whenEmpty)
       $0.keptPlaces = room.keptPlaces

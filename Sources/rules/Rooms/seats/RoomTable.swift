@@ -10,8 +10,6 @@ import RoostProtocol
 struct Room: Sendable {
   let name: String
   fileprivate(set) var rules: RoomRules
-  /// What it is like from when it is empty, where that is something else.
-  fileprivate(set) var next: RoomRules?
   /// Configured by name, or made by an operator: it stays when the last one leaves.
   fileprivate(set) var isNamed: Bool
   /// Its class; nil while the first joiner is to decide.
@@ -56,13 +54,13 @@ struct Room: Sendable {
   /// is empty.
   fileprivate mutating func settle(_ rules: RoomRules) {
     chat.keep(rules.chatHistory)
-    guard !members.isEmpty else {
-      (self.rules, media, next) = (rules, rules.media, nil)
-      return
+    let before = self.rules
+    self.rules = rules
+    if members.isEmpty {
+      media = rules.media
+    } else {
+      (self.rules.videoLastN, self.rules.sound) = (before.videoLastN, before.sound)
     }
-    let (lastN, sound) = (self.rules.videoLastN, self.rules.sound)
-    (self.rules, next) = (rules, rules)
-    (self.rules.videoLastN, self.rules.sound) = (lastN, sound)
   }
 
   /// The class that a joiner without a wish would get.
@@ -152,6 +150,8 @@ struct RoomTable: Sendable {
   private(set) var stays: [SessionID: Stay] = [:]
   /// How many rooms that are not configured each user and network holds open alone.
   private(set) var shares = RoomShares()
+  /// What rooms are like from when they are empty, where that may be something else.
+  private(set) var nexts: [RoomKey: RoomRules] = [:]
   /// When somebody may have spoken for long enough.
   private(set) var turns = Deadlines<RoomKey>()
   /// When a room has been empty for so long that nobody is admitted to it any more.
@@ -204,6 +204,7 @@ struct RoomTable: Sendable {
     keys[room.name] = nil
     turns.cancel(key)
     empties.cancel(key)
+    if !nexts.isEmpty { nexts[key] = nil }
     if !room.isOfCall { names.remove(room.name) }
     return room
   }
@@ -222,6 +223,7 @@ struct RoomTable: Sendable {
       shares.move(from: room.holders.alone, to: ShareHolder())
       (room.isNamed, room.holders) = (true, RoomHolders())
     }
+    nexts[key] = room.members.isEmpty ? nil : rules
     room.settle(rules)
     all[key] = room
   }
