@@ -13,7 +13,7 @@ let strict: [SwiftSetting] = [
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// A module on a packet's way: in a release the compiler inlines and specialises across the borders of these. None of them comes
-/// with RoostClient, which apps take by version: packages with `unsafeFlags` cannot be taken so by every SwiftPM.
+/// with RoostClient or RoostAdmin, which others take by version: packages with `unsafeFlags` cannot be taken so by every SwiftPM.
 func hot(_ name: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting] = strict) -> Target {
   let flags = SwiftSetting.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))
   return .target(name: name, dependencies: dependencies, swiftSettings: settings + [flags])
@@ -163,6 +163,7 @@ let storeys: [[Target]] = [
       module(
         "RoostClient",
         ["Basics", "RoostProtocol", .target(name: "WebSockets", condition: .when(platforms: [.linux]))]),
+      module("RoostAdmin", ["Basics", "RoostProtocol"]),
     ]),
   storey(
     "shell",
@@ -190,12 +191,14 @@ let storeys: [[Target]] = [
 
 let package = Package(
   name: "roost",
-  // For RoostClient in apps, which build what it needs and nothing else. The server is for Linux, and uses what is newer.
+  // For RoostClient in apps, and RoostAdmin in tools, which build what they need and nothing else. The server is for Linux, and uses
+  // what is newer.
   // Tests/RoostClientTests/FloorTests.swift holds the floor.
   platforms: [.macOS(.v13), .iOS(.v16)],
   products: [
     .executable(name: "roost", targets: ["roost"]),
     .library(name: "RoostClient", targets: ["RoostClient"]),
+    .library(name: "RoostAdmin", targets: ["RoostAdmin"]),
   ],
   targets: storeys.flatMap { $0 } + [
     module(
@@ -343,6 +346,7 @@ let package = Package(
     tests(
       "AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Members", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
+    tests("RoostAdminTests", ["RoostAdmin", "RoostProtocol", "Basics"]),
     tests("FuzzTests", ["FuzzTargets", "Members", "Basics", "RoostProtocol"]),
     tests(
       "ServerTests",
@@ -382,8 +386,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Webhooks", "Members", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant",
-        "RoostProtocol",
+        "Webhooks", "Members", "TinyHTTP", "Server", "Configuration", "RoostAdmin", "RoostClient",
+        "SyntheticParticipant", "RoostProtocol",
         "Logging", "Basics", "RealMedia",
         "CLinux", "Crypto", "SDP", "PhoneSample", "Threads",
         "STUN", "RTP", "ICE", "SRTP", "TestSupport", "Tokens", "Names", "WebClient",

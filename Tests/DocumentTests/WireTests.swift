@@ -15,7 +15,8 @@ struct WireTests {
   private func copy() throws -> URL {
     let folder = FileManager.default.temporaryDirectory.appending(path: "wire-\(UUID())")
     for path in [
-      "Sources/wire/RoostProtocol", "Sources/doors/API", "docs/openapi.json", "docs/protocol.md",
+      "Sources/wire/RoostProtocol", "Sources/doors/API", "Sources/clients/RoostAdmin", "docs/openapi.json",
+      "docs/protocol.md",
       "docs/protocol.schema.json",
       "Sources/clients/WebClient/Assets/roost.d.ts", "Fuzz/Targets/MethodFields.swift",
     ] {
@@ -71,6 +72,15 @@ struct WireTests {
     ),
     ("../../../doors/API/Operations.swift", "-> RoomPage", "-> RoomPge", "and not `RoomPge`"),
     ("../../../doors/API/Operations.swift", "// GET /rooms ?page", "// GET rooms ?page", "METHOD /path"),
+    ("../../../doors/API/Operations.swift", "?page -> RoomPage", "?page If-Match? -> RoomPage", "METHOD /path"),
+    (
+      "../../../doors/API/Operations.swift", "?page -> RoomPage", "?page If-Match! -> RoomPage",
+      "clients/RoostAdmin/generated/Operations.swift is not"
+    ),
+    (
+      "../../../doors/API/Objects.swift", "  /// Seats.\n", "  /// Chairs.\n",
+      "clients/RoostAdmin/generated/Objects.swift is not"
+    ),
     ("../frames/Validation.swift", "extension ViewShowParams: HasRule", "extension ViewShowParams", ": HasRule"),
   ]) func anotherDeclarationIsFound(file: String, old: String, new: String, complaint: String) throws {
     let folder = try copy()

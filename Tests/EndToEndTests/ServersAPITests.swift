@@ -5,11 +5,13 @@ import Configuration
 import Foundation
 import Glibc
 import Names
+import RoostAdmin
 import RoostClient
 import RoostProtocol
 import Server
 import TestSupport
 import Testing
+import TinyHTTP
 
 extension EndToEnd {
   @Suite struct TheAPI {
@@ -153,6 +155,57 @@ extension EndToEnd {
         #expect(try await ask("DELETE", "/calls/\(id)/invitations/ben", Self.shop).body == "{\"removed\":1}\n")
         #expect(try await anna.hears(\.ended, of: id).reason == .cancelled)
         await [anna, ben].close()
+      }
+    }
+
+    /// The Swift package asks for the same.
+    @Test func theSwiftPackageDoesIt() async throws {
+      try await with { server, ask in
+        let anna = try await server.phone("anna")
+        _ = try await anna.session.join(room: "A/B")
+        let roost = AdminClient(at: ask.base, secret: Self.shop + "\n")
+        let room = try await roost.readRoom(room: "A/B")
+        #expect(room.participants.map(\.participant.user) == ["anna"] && room.participants[0].door == "native")
+        #expect(try await roost.changeRoom(room: "A/B", RoomChange(locked: true)).locked)
+        let ban = BanWish(address: "203.0.113.7")
+        #expect(try await roost.banAddress(ban, once: "k").bans == roost.banAddress(ban, once: "k").bans)
+        #expect(try await roost.liftAddress(address: "203.0.113.7").lifted == 1)
+        #expect(try await roost.removeParticipant(room: "A/B", user: "anna") == RemovedCount(removed: 1))
+        #expect(try await anna.hears(\.closedRoom).reason == .removed)
+        // What is refused, and another realm: the controls.
+        await #expect { try await roost.readRoom(room: "nowhere") } throws: { error in
+          let problem = (error as? AdminError)?.problem
+          return problem?.status == 404 && problem?.name == "ROOM_NOT_FOUND"
+        }
+        let clinic = AdminClient(at: ask.base, secret: Self.token, realm: "clinic")
+        #expect(try await clinic.listRooms().rooms.allSatisfy { $0.room != "A/B" })
+        let stranger = AdminClient(at: ask.base, secret: "none")
+        await #expect { try await stranger.listRooms() } throws: { ($0 as? AdminError)?.problem?.status == 401 }
+        await [anna].close()
+      }
+    }
+
+    /// Whoever answers with another address is not given what is for this one, and not more is kept than an answer may have.
+    @Test func theSwiftPackageGoesNowhereElse() async throws {
+      let elsewhere = try Receiver { _ in "200 OK" }
+      defer { elsewhere.stop() }
+      let server = try TinyServer.answering { request in
+        switch request.path {
+        case "/api/v1/calls": TinyAnswer("302 Found\r\nlocation: http://127.0.0.1:\(elsewhere.port)/")
+        case "/api/v1/rooms": TinyAnswer("200 OK", #"{"rooms":[]\#(String(repeating: " ", count: 1 << 20))}"#)
+        case "/api/v1/bans": TinyAnswer("200 OK", #"{"bans":[]\#(String(repeating: " ", count: 17 << 20))}"#)
+        default: TinyAnswer("")
+        }
+      }
+      defer { server.stop() }
+      let roost = AdminClient(at: "http://127.0.0.1:\(server.port)", secret: Self.shop)
+      await #expect(throws: AdminError.unreadable(status: 302)) { try await roost.listCalls() }
+      #expect(elsewhere.all.isEmpty)
+      #expect(try await roost.listRooms().rooms == [], "what is long, and not too long, is read")
+      await #expect(throws: AdminError.unreachable("tooLong")) { try await roost.listBans() }
+      await #expect { try await roost.listBlocks() } throws: {
+        guard case .unreachable? = $0 as? AdminError else { return false }
+        return true
       }
     }
 

@@ -8,12 +8,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import declarations, schema
+from . import admin, declarations, schema
 from .declarations import Mistake, Object, Place, Protocol
 
 FOLDER = "Sources/doors/API"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-OPERATION = re.compile(r"  case (\w+)  // ([A-Z]+) (/\S*)((?: \?\w+)*)(?: (\w+))? -> (?:(\d{3}) )?(\w+)")
+OPERATION = re.compile(r"  case (\w+)  // ([A-Z]+) (/\S*)((?: \?\w+)*)( If-Match!?)?(?: (\w+))? -> (?:(\d{3}) )?(\w+)")
+# What stands behind the query, and whether a request may or must say what it means to change.
+CONDITIONS = {None: "none", " If-Match": "allowed", " If-Match!": "required"}
 PREFIX = "#/components/schemas/"
 TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
 # What a query may say, beside names.
@@ -45,6 +47,7 @@ class Operation:
     result: str
     doc: str
     place: Place
+    condition: str = "none"
 
     @property
     def segments(self) -> list[str]:
@@ -80,9 +83,9 @@ def operations(root: pathlib.Path, known: Protocol) -> list[Operation]:
             continue
         found = OPERATION.fullmatch(line)
         if not found or found[2] not in METHODS:
-            raise place.expects("`case name  // METHOD /path ?query Body -> Result`, with a status before the result where it is not 200")
+            raise place.expects("`case name  // METHOD /path ?query If-Match Body -> Result`, with a status before the result where it is not 200")
         query = found[4].replace("?", " ").split()
-        one = Operation(found[1], found[2], found[3], query, found[5], found[6] or "200", found[7], doc, place)
+        one = Operation(found[1], found[2], found[3], query, found[6], found[7] or "200", found[8], doc, place, CONDITIONS[found[5]])
         check(one, known)
         made.append(one)
     declarations.once([(f"{one.method} {one.path}", one.place) for one in made])
@@ -217,7 +220,8 @@ def table(known: Protocol, made: list[Operation]) -> str:
 
 
 def files(root: pathlib.Path, protocol: Protocol) -> dict[str, str]:
-    known = replace(protocol, objects={**protocol.objects, **objects(root, protocol)})
+    own = objects(root, protocol)
+    known = replace(protocol, objects={**protocol.objects, **own})
     made = operations(root, known)
     said = document(known, made)
     swift = '// Made by scripts/wire: make wire. docs/openapi.json is the same for people.\n\n/// The OpenAPI document, as it is served.\nlet apiDocument = #"""\n'
@@ -225,4 +229,5 @@ def files(root: pathlib.Path, protocol: Protocol) -> dict[str, str]:
         "docs/openapi.json": schema.text(said) + "\n",
         f"{FOLDER}/generated/OperationTable.swift": table(known, made),
         f"{FOLDER}/generated/Document.swift": swift + f"  {json.dumps(said, ensure_ascii=False)}\n" + '\n  """#\n',
+        **admin.files(list(own.values()), made, {name: said.get("description", "") for name, said in QUERY.items()}),
     }

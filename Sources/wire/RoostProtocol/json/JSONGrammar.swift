@@ -3,8 +3,8 @@
 /// Goes through a JSON text by its grammar. It ends at the first byte that is against it; how deep values are inside each other has been
 /// bounded before (`MessageShape`), and is here as well.
 struct JSONGrammar {
-  /// What to do with a field.
-  enum Step { case enter, skip, take }
+  /// What to do with a field: look into it, pass it over, take it, or take each item of its list.
+  enum Step { case enter, skip, take, takeItems }
 
   private static let mostDepth = 128
   private let bytes: [UInt8]
@@ -62,7 +62,11 @@ struct JSONGrammar {
       blanks()
       let start = place
       let how = isOpen ? step(name) : .skip
-      guard value(depth: depth + 1, isOpen: isOpen && how == .enter, step, found) else { return false }
+      let isWhole =
+        how == .takeItems && next == UInt8(ascii: "[")
+        ? array(depth: depth + 1, isOpen: false, step, item: found, found)
+        : value(depth: depth + 1, isOpen: isOpen && how == .enter, step, found)
+      guard isWhole else { return false }
       if how == .take { found(start..<place) }
       blanks()
     } while skip(",")
@@ -70,14 +74,17 @@ struct JSONGrammar {
   }
 
   private mutating func array(
-    depth: Int, isOpen: Bool, _ step: ([UInt8]) -> Step, _ found: (Range<Int>) -> Void
+    depth: Int, isOpen: Bool, _ step: ([UInt8]) -> Step, item: (Range<Int>) -> Void = { _ in },
+    _ found: (Range<Int>) -> Void
   ) -> Bool {
     place += 1
     blanks()
     if skip("]") { return true }
     repeat {
       blanks()
+      let start = place
       guard value(depth: depth + 1, isOpen: isOpen, step, found) else { return false }
+      item(start..<place)
       blanks()
     } while skip(",")
     return skip("]")

@@ -139,16 +139,20 @@ extension RawJSON {
   }
 
   /// A decoder's input with such fields as marked strings. `null` goes through as it is, which is as if it were absent.
-  /// - Parameter hasPush: whether `push` is one of them. In frames to clients it says whether phones were woken.
+  /// - Parameters:
+  ///   - hasPush: whether `push` is one of them. In frames to clients it says whether phones were woken.
+  ///   - list: a field with a list, each item of which is one of them.
   /// - Throws: `DecodingError` where such a field may be in it and all of it is not one value: Foundation takes more than the grammar
   ///   (a comma behind the last element, a byte order mark), and what follows would go through a decoder.
-  static func lift(_ bytes: [UInt8], hasPush: Bool = true) throws -> [UInt8] {
-    guard mayHold(bytes) else { return bytes }
+  static func lift(_ bytes: [UInt8], hasPush: Bool = true, itemsOf list: String? = nil) throws -> [UInt8] {
+    guard list != nil || mayHold(bytes) else { return bytes }
+    let list = list.map { Array($0.utf8) }
     var lifted: [UInt8] = []
     var copied = 0
     var text = JSONGrammar(bytes)
     let isWhole = text.findFields { name in
       if opaque.contains(name) { return .skip }
+      if name == list { return .takeItems }
       return kept.contains(name) || hasPush && name == push ? .take : .enter
     } found: { range in
       let value = String(decoding: bytes[range], as: UTF8.self)
@@ -168,8 +172,11 @@ extension RawJSON {
 
 extension JSONDecoder {
   /// Decodes a text whose opaque fields are kept as they were written.
+  /// - Parameter list: a field with a list whose items are opaque, too.
   /// - Throws: as `decode` does.
-  public func decodeVerbatim<T: Decodable>(_ type: T.Type, from bytes: [UInt8]) throws -> T {
-    try decode(type, from: Data(RawJSON.lift(bytes)))
+  public func decodeVerbatim<T: Decodable>(
+    _ type: T.Type, from bytes: [UInt8], itemsOf list: String? = nil
+  ) throws -> T {
+    try decode(type, from: Data(RawJSON.lift(bytes, itemsOf: list)))
   }
 }
