@@ -13,12 +13,12 @@ private let secret = "0123456789abcdefghijklmnopqrstuvwxyz"
 private let clinic = Realm("clinic")
 
 /// What was asked of a conference that answers with what it is given.
-private final class Asked: Sendable {
+final class Asked: Sendable {
   let wishes = Locked<[(action: OperatorAction, realm: Realm, key: String)]>([])
   let replays = Locked<[(after: Int64, realm: Realm)]>([])
 }
 
-private struct Asker {
+struct Asker {
   var keys = [
     APIKey(name: "shop", secret: Array(secret.utf8), realm: .default),
     APIKey(name: "clinic", secret: Array(secret.utf8.reversed()), realm: clinic),
@@ -63,11 +63,17 @@ private struct Asker {
 }
 
 extension HTTPResponse {
-  fileprivate var text: String { String(decoding: body, as: UTF8.self) }
-  fileprivate func problem() throws -> APIProblem { try JSONDecoder().decode(APIProblem.self, from: Data(body)) }
+  var text: String { String(decoding: body, as: UTF8.self) }
+  func problem() throws -> APIProblem { try JSONDecoder().decode(APIProblem.self, from: Data(body)) }
 }
 
 @Suite struct APITests {
+  private func plan(kind: String, seats: Int, media: RoomPlan.Media) -> RoomPlan {
+    var plan = RoomPlan(kind: kind)
+    (plan.videoLimit, plan.media) = (seats, media)
+    return plan
+  }
+
   /// What each operation wants, of room A, user anna, call c and token t.
   private func wish(
     _ operation: APIOperation
@@ -84,6 +90,19 @@ extension HTTPResponse {
     case .changeRoom:
       (#"{"locked": false, "media": "audio"}"#, [:], .change(room: room, media: .audio, locked: false))
     case .endRoom: ("", [:], .closeRoom(room))
+    case .listSettings: ("", ["page": "2"], .allSettings(page: 2))
+    case .makeRoom:
+      (
+        #"{"room": "A", "kind": "group", "videoLimit": 4, "media": "first_joiner", "lobby": true}"#, [:],
+        .makeRoom(room, plan(kind: "group", seats: 4, media: .firstJoiner), locked: false, lobby: true)
+      )
+    case .readSettings: ("", [:], .settings(of: room))
+    case .replaceSettings:
+      (
+        #"{"kind": "group", "videoLimit": 4, "media": "audio"}"#, [:],
+        .replaceSettings(of: room, plan(kind: "group", seats: 4, media: .audio), .any)
+      )
+    case .takeBackSettings: ("", [:], .takeBackSettings(of: room, .any))
     case .moveParticipant: (#"{"to": "B"}"#, [:], .move(user: user, room: room, to: "B"))
     case .removeParticipant: ("", [:], .remove(user: user, room: room))
     case .moderate:
@@ -137,7 +156,8 @@ extension HTTPResponse {
     let asker = Asker(answer: { _ in .failure(ErrorObject(.roomNotFound)) })
     let segments = ["room": "A", "user": "anna", "blocked": "ben", "jti": "t", "call": "c", "address": "203.0.113.7"]
     let method = try #require(HTTPMethod(rawValue: operation.route.method))
-    let answer = try await asker.ask(method, operation.route.path, segments: segments, query: query, body: body)
+    let answer = try await asker.ask(
+      method, operation.route.path, segments: segments, query: query, body: body, headers: ["if-match": "*"])
     guard let action else {
       #expect(answer.status == 503 && asker.asked.wishes.withLock { $0.isEmpty })
       return

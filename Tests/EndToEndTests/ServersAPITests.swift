@@ -24,9 +24,10 @@ extension EndToEnd {
       let base: String
 
       func callAsFunction(
-        _ method: String, _ path: String, _ secret: String, _ content: String? = nil
+        _ method: String, _ path: String, _ secret: String, _ content: String? = nil, ifMatch: String? = nil
       ) async throws -> HTTPAnswer {
         var headers = ["Authorization": "Bearer \(secret)"]
+        headers["If-Match"] = ifMatch
         if content != nil { headers["Content-Type"] = "application/json" }
         return try await server.ask("/api/v1\(path)", method: method, headers: headers, content: content, at: base)
       }
@@ -158,6 +159,73 @@ extension EndToEnd {
       }
     }
 
+    /// Servers of one application make and change a room. It is there again when this server was away, until it is taken back.
+    @Test func scenario59RoomsAreMadeChangedAndKept() async throws {
+      let place = try TemporaryFolder()
+      let change: @Sendable (inout ServerConfiguration, URL) -> Void = { configuration, _ in
+        configuration.unknownRooms = .refuse
+        configuration.storage.path = place.path("roost.db")
+      }
+      let settings = "/rooms/standup/settings"
+      let wider = #"{"kind": "group", "videoLimit": 3, "audioLimit": 3}"#
+      var version = ""
+      try await with(change: change) { server, ask in
+        let people = try await server.phones(["anna", "ben", "carl"])
+        #expect(try await refused { try await people[0].session.join(room: "standup") }?.code == .roomNotFound)
+        let wish = #"{"room": "standup", "kind": "group", "videoLimit": 2, "audioLimit": 2}"#
+        let made = try await ask("POST", "/rooms", Self.shop, wish)
+        #expect(made.status == 201 && made.body.contains(#""origin":"made""#))
+        let first = try #require(made.header("ETag"))
+        #expect(try await ask("POST", "/rooms", Self.shop, wish).isProblem(409, "INVALID_STATE"))
+        let room = try await people[0].session.join(room: "standup")
+        _ = try await people[1].session.join(room: "standup")
+        #expect(try await refused { try await people[2].session.join(room: "standup") }?.code == .roomFull)
+        #expect(try await ask("PUT", settings, Self.shop, wider).isProblem(428))
+        let put = try await ask("PUT", settings, Self.shop, wider, ifMatch: first)
+        version = try #require(put.header("ETag"))
+        #expect(put.status == 200 && version != first)
+        // Who has read it before hears that somebody else was first, and with what.
+        let late = try await ask("PUT", settings, Self.shop, wider, ifMatch: first)
+        #expect(late.isProblem(412) && late.header("ETag") == version)
+        _ = try await people[2].session.join(room: "standup")
+        #expect(try await room.chat("hello").stored)
+        #expect(try await ask("GET", settings, Self.clinic).isProblem(404, "ROOM_NOT_FOUND"), "another realm")
+      }
+      try await with(change: change) { server, ask in
+        let anna = try await server.phone("anna")
+        _ = try await anna.session.join(room: "standup")
+        #expect(await anna.session.snapshot(of: "standup")?.chat.map(\.text) == ["hello"])
+        #expect(try await ask("GET", settings, Self.shop).header("ETag") == version)
+        #expect(try await ask("DELETE", settings, Self.shop, ifMatch: "\"another\"").isProblem(412))
+        let over = try await ask("DELETE", settings, Self.shop, ifMatch: version)
+        #expect(over.body == "{\"removed\":1}\n")
+        #expect(try await anna.hears(\.closedRoom).reason == .closed)
+        #expect(try await ask("GET", settings, Self.shop).isProblem(404, "ROOM_NOT_FOUND"))
+        #expect(try await refused { try await anna.session.join(room: "standup") }?.code == .roomNotFound)
+        await [anna].close()
+      }
+    }
+
+    @Test func aKeyMakesNoRoomsForOthers() async throws {
+      try await with { _, ask in
+        let wish = #"{"room": "ward", "kind": "broadcast"}"#
+        #expect(try await ask("POST", "/rooms?realm=clinic", Self.shop, wish).isProblem(403))
+        let made = try await ask("POST", "/rooms", Self.clinic, wish)
+        #expect(made.status == 201)
+        let settings = "/rooms/ward/settings"
+        for method in ["GET", "DELETE"] {
+          #expect(try await ask(method, settings, Self.shop).isProblem(404, "ROOM_NOT_FOUND"), "\(method)")
+        }
+        let kind = #"{"kind": "group"}"#
+        #expect(try await ask("PUT", settings + "?realm=clinic", Self.shop, kind, ifMatch: "*").isProblem(403))
+        #expect(try await !ask("GET", "/settings", Self.shop).body.contains("ward"))
+        // The same name is another room.
+        #expect(try await ask("POST", "/rooms", Self.shop, wish).status == 201)
+        #expect(try await ask("DELETE", settings, Self.shop).status == 200)
+        #expect(try await ask("GET", settings + "?realm=clinic", Self.token).body.contains(#""kind":"broadcast""#))
+      }
+    }
+
     /// The Swift package asks for the same.
     @Test func theSwiftPackageDoesIt() async throws {
       try await with { server, ask in
@@ -172,6 +240,20 @@ extension EndToEnd {
         #expect(try await roost.liftAddress(address: "203.0.113.7").lifted == 1)
         #expect(try await roost.removeParticipant(room: "A/B", user: "anna") == RemovedCount(removed: 1))
         #expect(try await anna.hears(\.closedRoom).reason == .removed)
+        let made = try await roost.makeRoom(RoomWish(room: "standup", kind: "group", lobby: true), once: "standup")
+        #expect(try await roost.readRoom(room: "standup").lobby)
+        #expect(try await roost.readSettings(room: "standup") == made)
+        let settings = RoostAdmin.RoomSettings(kind: "group", audioLimit: 8, chatHistory: 5)
+        let changed = try await roost.replaceSettings(room: "standup", settings, ifMatch: .version(made.version))
+        #expect(changed.settings == settings && changed.version != made.version && changed.served)
+        await #expect {
+          try await roost.replaceSettings(room: "standup", made.settings, ifMatch: .version(made.version))
+        } throws: { error in
+          guard case .refused(let refusal)? = error as? AdminError else { return false }
+          return refusal.problem.status == 412 && refusal.version == changed.version
+        }
+        #expect(try await roost.listSettings().rooms.contains(changed))
+        #expect(try await roost.takeBackSettings(room: "standup", ifMatch: .any) == RemovedCount(removed: 0))
         // What is refused, and another realm: the controls.
         await #expect { try await roost.readRoom(room: "nowhere") } throws: { error in
           let problem = (error as? AdminError)?.problem

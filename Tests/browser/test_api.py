@@ -12,11 +12,13 @@ from server import ROOT, Server, free_port
 
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Names in the document are any text; the server has a rule of its own for them (NameForm), and rooms, users and calls that were made up
-# are not there: valid requests may be refused for both. 403 is for other realms. 422 is for an `Idempotency-Key` that another request had. Methods that the server
-# has nowhere get 501 (RFC 9110, section 9.1).
+# are not there: valid requests may be refused for both. 403 is for other realms. 412 is for settings that are others. 422 is for an `Idempotency-Key` that another request had. Methods that the server
+# has nowhere get 501 (RFC 9110, section 9.1). Where `If-Match` is missing it is 428 (RFC 6585); a query of too many parts is 414, before anybody reads it.
 CONFIGURATION = """
 [checks]
-positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409", "422"]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409", "412", "422"]
+missing_required_header.expected-statuses = ["401", "428"]
+negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "414", "415", "422", "428", "429", "5xx"]
 
 [phases.coverage]
 unexpected-methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -152,6 +154,25 @@ def test_the_server_moderates_and_writes(server):
     said = json.loads(server.ask("POST", "/rooms/radio/messages", '{"text": "Hello", "displayName": "House"}').body)
     assert said["delivered"] == 0 and said["msgId"]
     assert json.loads(server.ask("POST", "/rooms/radio/messages", '{"text": "", "displayName": "House"}').body)["field"] == "text"
+
+
+def test_two_who_change_a_room_hear_of_each_other(server):
+    made = server.ask("POST", "/rooms", '{"room": "standup", "kind": "group", "videoLimit": 8, "locked": true}')
+    tag = made.headers["ETag"]
+    assert made.status == 201 and json.loads(made.body)["version"] == tag.strip('"') and json.loads(made.body)["origin"] == "made"
+    assert json.loads(server.ask("GET", "/rooms/standup").body)["locked"]
+    assert server.ask("PUT", "/rooms/standup/settings", '{"kind": "group"}').status == 428
+    changed = server.ask("PUT", "/rooms/standup/settings", '{"kind": "group", "audioLimit": 9}', **{"If-Match": tag})
+    assert changed.status == 200 and json.loads(changed.body)["settings"] == {"kind": "group", "audioLimit": 9}
+    late = server.ask("PUT", "/rooms/standup/settings", '{"kind": "broadcast"}', **{"If-Match": tag})
+    assert late.status == 412 and late.headers["ETag"] == changed.headers["ETag"]
+    assert json.loads(server.ask("GET", "/rooms/standup/settings").body) == json.loads(changed.body), "the second changed nothing"
+    for body, field in [('{"kind": "none"}', "kind"), ('{"kind": "group", "videoLimit": 0}', "videoLimit"), ('{"kind": "group", "until": 1}', "until")]:
+        refused = server.ask("PUT", "/rooms/standup/settings", body, **{"If-Match": "*"})
+        assert (refused.status, json.loads(refused.body)["field"]) == (400, field), body
+    assert server.ask("PUT", "/rooms/standup/settings", '{"kind": "group"}', **{"If-Match": "none"}).status == 400
+    assert server.ask("DELETE", "/rooms/standup/settings").status == 200
+    assert server.ask("GET", "/rooms/standup/settings").status == 404
 
 
 def test_a_post_with_one_key_is_done_once(server):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import re
+import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,8 @@ OPERATION = re.compile(r"  case (\w+)  // ([A-Z]+) (/\S*)((?: \?\w+)*)( If-Match
 # What stands behind the query, and whether a request may or must say what it means to change.
 CONDITIONS = {None: "none", " If-Match": "allowed", " If-Match!": "required"}
 PREFIX = "#/components/schemas/"
+# Objects with a `version`, which is the answer's ETag as well.
+TAGGED = ("RoomDefinition",)
 TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
 # What a query may say, beside names.
 QUERY: dict[str, schema.Schema] = {
@@ -133,6 +136,9 @@ REFUSALS = {
     "500": "The server made a mistake.",
     "503": "The server has no room for more at the moment.",
 }
+# What one may be refused with that says what it means to change.
+CONDITIONAL = {"412": "Somebody else was first: `ETag` has the settings that are there.", "428": "There is no `If-Match`."}
+TAGS = r'^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$'
 CONTENT = {"411": "There is no Content-Length.", "415": "The content is not JSON by its Content-Type.", "422": "Another request had this `Idempotency-Key`."}
 
 
@@ -140,17 +146,25 @@ def described(one: Operation) -> schema.Schema:
     parameters = [parameter(name, "path") for name in one.segments] + [parameter(name, "query") for name in [*one.query, "realm"]]
     if one.method == "POST":
         parameters.append({"name": "Idempotency-Key", "in": "header", "description": "With the same one it is not done again: its answer comes again.", "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"}})
+    refusals = [*REFUSALS, *HEADS, *(CONTENT if one.method in ("POST", "PUT", "PATCH") else [])]
+    if one.condition != "none":
+        matched = "The `ETag` of what is to be changed, several, or `*`: another one is not changed."
+        parameters.append({"name": "If-Match", "in": "header", "required": one.condition == "required", "description": matched, "schema": {"type": "string", "pattern": TAGS}})
+        refusals += ["412"] + ["428"] * (one.condition == "required")
     said: schema.Schema = {"operationId": one.name, "summary": one.doc, "parameters": parameters}
     if one.body:
         said["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"$ref": PREFIX + one.body}}}}
-    result = {"description": "Done.", "content": {"application/json": {"schema": {"$ref": PREFIX + one.result}}}}
-    refusals = [*REFUSALS, *HEADS, *(CONTENT if one.method in ("POST", "PUT", "PATCH") else [])]
+    result: schema.Schema = {"description": "Done."}
+    if one.result in TAGGED:
+        result["headers"] = {"ETag": {"description": "Its `version`, in quotation marks.", "schema": {"type": "string"}}}
+    result["content"] = {"application/json": {"schema": {"$ref": PREFIX + one.result}}}
     return {**said, "responses": {one.status: result, **{status: {"$ref": f"#/components/responses/{status}"} for status in sorted(refusals)}}}
 
 
 def responses() -> dict[str, schema.Schema]:
-    made = {status: problem(text) for status, text in {**REFUSALS, **CONTENT}.items()}
+    made = {status: problem(text) for status, text in {**REFUSALS, **CONDITIONAL, **CONTENT}.items()}
     made["400"]["content"].update(unread("")["content"])
+    made["412"]["headers"] = {"ETag": {"description": "The settings that are there.", "schema": {"type": "string"}}}
     return dict(sorted({**made, **{status: unread(text) for status, text in HEADS.items()}}.items()))
 
 
@@ -193,6 +207,10 @@ def listed(words: list[str]) -> str:
     return "[" + ", ".join(f'"{word}"' for word in words) + "]"
 
 
+def wrapped(words: str) -> list[str]:
+    return textwrap.wrap(words, 120, initial_indent=" " * 10, subsequent_indent=" " * 10)
+
+
 def table(known: Protocol, made: list[Operation]) -> str:
     """The routes, as Swift."""
     lines = [
@@ -205,7 +223,8 @@ def table(known: Protocol, made: list[Operation]) -> str:
     ]
     for one in made:
         body = listed([field.key for field in known.objects[one.body].fields]) if one.body else "nil"
-        status = "" if one.status == "200" else f", status: {one.status}"
+        more = ([f"status: {one.status}"] if one.status != "200" else []) + ([f"condition: .{one.condition}"] if one.condition != "none" else [])
+        status = "".join(f", {one}" for one in more)
         where = f'method: "{one.method}", path: "{one.path}", query: {listed(one.query)},'
         inside = f"{where} body: {body}{status})"
         lines.append(f"    case .{one.name}:")
@@ -214,7 +233,8 @@ def table(known: Protocol, made: list[Operation]) -> str:
         elif len(inside) + 8 <= 120:
             lines += ["      APIRoute(", f"        {inside}"]
         else:
-            lines += ["      APIRoute(", f"        {where}", f"        body: {body}" + ("," if status else ")")]
+            listing = [f"        body: {body}"] if len(body) <= 105 else ["        body: [", *wrapped(body[1:-1] + ","), "        ]"]
+            lines += ["      APIRoute(", f"        {where}", *listing[:-1], listing[-1] + ("," if status else ")")]
             lines += [f"        {status[2:]})"] if status else []
     return "\n".join([*lines, "    }", "  }", "}", ""])
 

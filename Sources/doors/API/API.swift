@@ -113,6 +113,10 @@ public struct API: Sendable {
       guard operation.route.body == nil || request.isJSON else {
         return answer(APIProblem(415, "the content is JSON: Content-Type: application/json").response())
       }
+      guard operation.route.condition != .required || request.header("if-match") != nil else {
+        refused(request, "no If-Match")
+        return answer(APIProblem(428, "If-Match must have the ETag of what is to be changed, or *").response())
+      }
       once(request, key, answer) { carryOut(operation, request, key, $0) }
     }
   }
@@ -158,14 +162,15 @@ public struct API: Sendable {
       switch try APIPlan(operation, asked) {
       case .perform(let wish, let result):
         perform(wish, realm, key.name, request.peer) { outcome in
-          answerWith(request, operation.route.status, answer) { () throws(ErrorObject) in
-            Self.text(try result(try outcome.get()))
+          if case .success(.outdated(let tag)) = outcome { return refuse(request, outdated: tag, answer) }
+          answerWith(request, answer) { () throws(ErrorObject) in
+            try Self.response(try result(try outcome.get()), status: operation.route.status)
           }
         }
       case .replay(let after):
         replay(after, realm) { outcome in
-          answerWith(request, operation.route.status, answer) { () throws(ErrorObject) in
-            ReplayPage.text(try outcome.get())
+          answerWith(request, answer) { () throws(ErrorObject) in
+            Self.json(ReplayPage.text(try outcome.get()), status: operation.route.status)
           }
         }
       }
@@ -175,23 +180,43 @@ public struct API: Sendable {
   }
 
   private func answerWith(
-    _ request: HTTPRequest, _ status: Int, _ answer: @escaping @Sendable (HTTPResponse) -> Void,
-    _ text: () throws(ErrorObject) -> [UInt8]?
+    _ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ response: () throws(ErrorObject) -> HTTPResponse
   ) {
     do throws(ErrorObject) {
-      guard let body = try text() else { throw ErrorObject(.internalError) }
-      answer(
-        HTTPResponse(status: status, contentType: "application/json", headers: Self.headers, body: body))
+      answer(try response())
     } catch {
       refuse(request, error, answer)
     }
   }
+
+  /// The answer with a value; settings have their version as ETag, too.
+  private static func response(_ value: APIPlan.Result, status: Int) throws(ErrorObject) -> HTTPResponse {
+    guard let body = text(value) else { throw ErrorObject(.internalError) }
+    let version = (value as? RoomDefinition)?.version
+    return json(body, status: status, version.map { [etag($0)] } ?? [])
+  }
+
+  private static func json(_ body: [UInt8], status: Int, _ more: [HTTPHeader] = []) -> HTTPResponse {
+    HTTPResponse(status: status, contentType: "application/json", headers: headers + more, body: body)
+  }
+
+  /// A strong tag (RFC 9110 §8.8.3).
+  private static func etag(_ version: String) -> HTTPHeader { HTTPHeader("etag", "\"\(version)\"") }
 
   private func refuse(
     _ request: HTTPRequest, _ error: ErrorObject, _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) {
     refused(request, error.data.name)
     answer(APIProblem(error).response())
+  }
+
+  /// Somebody else was first: what is there by now stands in the answer, so that it need not be asked for.
+  private func refuse(
+    _ request: HTTPRequest, outdated tag: String, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  ) {
+    refused(request, "OUTDATED")
+    answer(APIProblem(412, "it was changed meanwhile: these are not its settings any more").response([Self.etag(tag)]))
   }
 
   /// JSON, with a line end.

@@ -26,6 +26,11 @@ enum APIPlan {
     case .readRoom: self.init(.lookAt(room: try request.segment("room")), result: APIPlan.room)
     case .changeRoom: self.init(try APIPlan.change(request), result: APIPlan.room)
     case .endRoom: self.init(.closeRoom(try request.segment("room")), result: APIPlan.removed)
+    case .listSettings: self.init(.allSettings(page: page), result: APIPlan.definitions)
+    case .makeRoom: self.init(try APIPlan.make(request), result: APIPlan.definition)
+    case .readSettings: self.init(.settings(of: try request.segment("room")), result: APIPlan.definition)
+    case .replaceSettings: self.init(try APIPlan.replaceSettings(request), result: APIPlan.definition)
+    case .takeBackSettings: self.init(try APIPlan.takeBackSettings(request), result: APIPlan.removed)
     case .moveParticipant: self.init(try APIPlan.move(request), result: APIPlan.moved)
     case .removeParticipant:
       self.init(
@@ -286,8 +291,8 @@ extension CallPage {
 extension RoomEntry {
   fileprivate init(_ room: OperatorOverview.Room) {
     self.init(
-      room: room.room, kind: room.kind, media: room.media, limit: room.limit, locked: room.locked, lobby: room.lobby,
-      chatDisabled: room.chatDisabled, waiting: room.waiting,
+      room: room.room, origin: room.origin.rawValue, kind: room.kind, media: room.media, limit: room.limit,
+      locked: room.locked, lobby: room.lobby, chatDisabled: room.chatDisabled, waiting: room.waiting,
       participants: room.participants.map { RoomPerson(participant: $0.participant, door: $0.entrance.rawValue) })
   }
 }

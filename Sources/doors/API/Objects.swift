@@ -8,7 +8,9 @@ import RoostProtocol
 public struct RoomEntry: Codable, Hashable, Sendable {
   /// Name of the room.
   public var room: String
-  /// Its kind, as configured.
+  /// How there came to be it: `configured`, `made`, `changed` (configured, with other settings by now) or `joined`.
+  public var origin: String
+  /// Its kind.
   public var kind: String
   /// Audio or video.
   public var media: MediaClass
@@ -104,6 +106,92 @@ public struct MoveWish: Codable, Hashable, Sendable {
 public struct MovedCount: Codable, Hashable, Sendable {
   /// The number.
   public var moved: Int
+}
+
+// MARK: - Rooms that are made
+
+/// What a room is to be like: a kind, and what differs from it. What is absent is as the kind has it.
+public struct RoomSettings: Codable, Hashable, Sendable {
+  /// Name of a kind of rooms.yaml.
+  public var kind: String
+  /// Seats while it carries video.
+  public var videoLimit: Int?
+  /// Seats while it carries audio only.
+  public var audioLimit: Int?
+  /// What it carries: `video`, `audio`, or what the `first_joiner` brings.
+  public var media: String?
+  /// How many participants may publish at once.
+  public var publishers: Int?
+  /// How many of those who only play may come in beside the seats.
+  public var players: Int?
+  /// Video of so many who spoke last is sent.
+  public var videoLastN: Int?
+  /// Tracks that one participant may publish.
+  public var tracksPerParticipant: Int?
+  /// How many others everybody hears at once.
+  public var audioLoudest: Int?
+  /// Bits per second that one track of sound is asked to stay below.
+  public var audioBitrate: Int?
+  /// Chat messages that are kept for those who join later.
+  public var chatHistory: Int?
+  /// When these settings are taken back, milliseconds since 1970; absent: not by themselves.
+  public var until: Int64?
+}
+
+/// A room that is to be made.
+public struct RoomWish: Codable, Hashable, Sendable {
+  /// Its name.
+  public var room: String
+  /// Name of a kind of rooms.yaml.
+  public var kind: String
+  /// Seats while it carries video.
+  public var videoLimit: Int?
+  /// Seats while it carries audio only.
+  public var audioLimit: Int?
+  /// What it carries: `video`, `audio`, or what the `first_joiner` brings.
+  public var media: String?
+  /// How many participants may publish at once.
+  public var publishers: Int?
+  /// How many of those who only play may come in beside the seats.
+  public var players: Int?
+  /// Video of so many who spoke last is sent.
+  public var videoLastN: Int?
+  /// Tracks that one participant may publish.
+  public var tracksPerParticipant: Int?
+  /// How many others everybody hears at once.
+  public var audioLoudest: Int?
+  /// Bits per second that one track of sound is asked to stay below.
+  public var audioBitrate: Int?
+  /// Chat messages that are kept for those who join later.
+  public var chatHistory: Int?
+  /// When these settings are taken back, milliseconds since 1970; absent: not by themselves.
+  public var until: Int64?
+  /// Whether nobody more is let in, from its beginning.
+  public var locked: Bool?
+  /// Whether who comes waits to be let in, from its beginning.
+  public var lobby: Bool?
+}
+
+/// A room and what it is to be like.
+public struct RoomDefinition: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// As of `RoomEntry`.
+  public var origin: String
+  /// Whether people are let in: not where its kind is gone from rooms.yaml, or its settings cannot be read.
+  public var served: Bool
+  /// Which settings these are: the ETag without its quotation marks. Each change has another.
+  public var version: String
+  /// What it is to be like; of a configured room all that its kind says, too.
+  public var settings: RoomSettings
+}
+
+/// A page of rooms with settings.
+public struct RoomDefinitionPage: Codable, Hashable, Sendable {
+  /// By name.
+  public var rooms: [RoomDefinition]
+  /// The page that follows; absent where none does.
+  public var next: Int?
 }
 
 // MARK: - Bans

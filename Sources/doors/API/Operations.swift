@@ -1,6 +1,7 @@
 // Everything that the API does: one line for each, which scripts/wire reads. It makes the table of routes, and the OpenAPI document.
 //
-// `// METHOD /path ?query Body -> Result`, with another status than 200 before the result: names in braces are segments of the path, and each `?name` may be in the query, as may `realm`.
+// `// METHOD /path ?query If-Match Body -> Result`, with another status than 200 before the result: names in braces are segments of the path, and each `?name` may be in the query, as may `realm`.
+// `If-Match` stands where a request may say what it means to change, `If-Match!` where it must.
 
 /// One thing that the API does. The comment is the summary that its document has.
 public enum APIOperation: String, CaseIterable, Sendable {
@@ -12,6 +13,16 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case changeRoom  // PATCH /rooms/{room} RoomChange -> RoomEntry
   /// Ends what goes on in a room: puts everybody out.
   case endRoom  // DELETE /rooms/{room} -> RemovedCount
+  /// Rooms that are configured, made or changed, and their settings, by name; also those that are not served.
+  case listSettings  // GET /settings ?page -> RoomDefinitionPage
+  /// Makes a room, or takes one as it is that somebody has joined. 409 where it has settings already.
+  case makeRoom  // POST /rooms RoomWish -> 201 RoomDefinition
+  /// What a room is to be like.
+  case readSettings  // GET /rooms/{room}/settings -> RoomDefinition
+  /// Gives a room other settings, in place of all that it has. Nobody is put out.
+  case replaceSettings  // PUT /rooms/{room}/settings If-Match! RoomSettings -> RoomDefinition
+  /// Takes a room's settings back: one that was made is over, and who is in it is put out; of a configured one rooms.yaml holds again.
+  case takeBackSettings  // DELETE /rooms/{room}/settings If-Match -> RemovedCount
   /// Puts a user out of a room. They may come back.
   case removeParticipant  // DELETE /rooms/{room}/participants/{user} -> RemovedCount
   /// Moves a user to another room, with their connections and what they publish. 0 where they are there already.
@@ -85,4 +96,9 @@ struct APIRoute: Sendable {
   let body: [String]?
   /// What is answered where it was done.
   var status = 200
+  /// Whether it may or must have `If-Match`.
+  var condition = Condition.none
+
+  /// Whether a request says what it means to change.
+  enum Condition { case none, allowed, required }
 }

@@ -26,6 +26,42 @@ extension AdminClient {
     try await ask("DELETE", ["rooms", room])
   }
 
+  /// Rooms that are configured, made or changed, and their settings, by name; also those that are not served.
+  /// - Parameter page: Which page, from 1 on. An answer has `next` where one follows.
+  public func listSettings(page: Int? = nil) async throws(AdminError) -> RoomDefinitionPage {
+    try await ask("GET", ["settings"], query: [("page", page)])
+  }
+
+  /// Makes a room, or takes one as it is that somebody has joined. 409 where it has settings already.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  @discardableResult
+  public func makeRoom(_ body: RoomWish, once: String? = nil) async throws(AdminError) -> RoomDefinition {
+    try await ask("POST", ["rooms"], body: body, once: once)
+  }
+
+  /// What a room is to be like.
+  public func readSettings(room: String) async throws(AdminError) -> RoomDefinition {
+    try await ask("GET", ["rooms", room, "settings"])
+  }
+
+  /// Gives a room other settings, in place of all that it has. Nobody is put out.
+  /// - Parameter ifMatch: What has to hold of what is changed: 412 where somebody else was first.
+  @discardableResult
+  public func replaceSettings(
+    room: String,
+    _ body: RoomSettings,
+    ifMatch: IfMatch
+  ) async throws(AdminError) -> RoomDefinition {
+    try await ask("PUT", ["rooms", room, "settings"], body: body, ifMatch: ifMatch)
+  }
+
+  /// Takes a room's settings back: one that was made is over, and who is in it is put out; of a configured one rooms.yaml holds again.
+  /// - Parameter ifMatch: What has to hold of what is changed: 412 where somebody else was first.
+  @discardableResult
+  public func takeBackSettings(room: String, ifMatch: IfMatch? = nil) async throws(AdminError) -> RemovedCount {
+    try await ask("DELETE", ["rooms", room, "settings"], ifMatch: ifMatch)
+  }
+
   /// Puts a user out of a room. They may come back.
   @discardableResult
   public func removeParticipant(room: String, user: String) async throws(AdminError) -> RemovedCount {

@@ -12,6 +12,28 @@ extension APIOperation {
       APIRoute(method: "PATCH", path: "/rooms/{room}", query: [], body: ["locked", "media"])
     case .endRoom:
       APIRoute(method: "DELETE", path: "/rooms/{room}", query: [], body: nil)
+    case .listSettings:
+      APIRoute(method: "GET", path: "/settings", query: ["page"], body: nil)
+    case .makeRoom:
+      APIRoute(
+        method: "POST", path: "/rooms", query: [],
+        body: [
+          "room", "kind", "videoLimit", "audioLimit", "media", "publishers", "players", "videoLastN",
+          "tracksPerParticipant", "audioLoudest", "audioBitrate", "chatHistory", "until", "locked", "lobby",
+        ],
+        status: 201)
+    case .readSettings:
+      APIRoute(method: "GET", path: "/rooms/{room}/settings", query: [], body: nil)
+    case .replaceSettings:
+      APIRoute(
+        method: "PUT", path: "/rooms/{room}/settings", query: [],
+        body: [
+          "kind", "videoLimit", "audioLimit", "media", "publishers", "players", "videoLastN", "tracksPerParticipant",
+          "audioLoudest", "audioBitrate", "chatHistory", "until",
+        ],
+        condition: .required)
+    case .takeBackSettings:
+      APIRoute(method: "DELETE", path: "/rooms/{room}/settings", query: [], body: nil, condition: .allowed)
     case .removeParticipant:
       APIRoute(method: "DELETE", path: "/rooms/{room}/participants/{user}", query: [], body: nil)
     case .moveParticipant:
