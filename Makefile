@@ -28,7 +28,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost built-beside
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -192,12 +192,6 @@ sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSaniti
 fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml stun" for some; TURNS=15 QUIET=5: up to 15 turns, until 5 in a row bring no new edge)
 	@scripts/dependencies build
 	@TURNS=$(TURNS) QUIET=$(QUIET) scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
-
-# What is built while tests of whole servers wait: fuzzers, and programs for release.
-built-beside:
-	@scripts/dependencies build
-	@scripts/fuzz --build
-	@$(MAKE) --no-print-directory loadtest-build
 
 fuzz-short: ## run all fuzz targets, from their seeds, for two minutes in all once they are built (make fuzz: for longer)
 	@scripts/dependencies build

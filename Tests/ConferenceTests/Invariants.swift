@@ -11,6 +11,7 @@ import Testing
 
 enum Invariants {
   static func check(_ scene: Scene) {
+    guard scene.steps % scene.stateInterval == 0 else { return }
     let core = scene.core
     checkRooms(core, lowered: scene.lowered)
     checkLedger(core, scene.ledger)

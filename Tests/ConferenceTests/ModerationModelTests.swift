@@ -40,6 +40,7 @@ private struct Crowd {
     rules.rooms["demo"]?.videoSeats = 8
     scene = Scene(rules, seed: seed)
     scene.isVerified = true
+    (scene.stateInterval, scene.beliefInterval) = (3, 3)
     random = SplitMix64(seed: seed)
     for index in 0..<16 { clients.append(arrive(index)) }
   }

@@ -97,8 +97,8 @@ final class Scene {
   var declined: [DeclinedLine] = []
   /// Whether the next offers are those of a new peer connection.
   var isNewConnection = false
-  /// Every how many steps the clients' beliefs are compared with the truth.
-  var beliefInterval = 1
+  /// Every how many steps the state is looked at, and the clients' beliefs are compared with the truth.
+  var (stateInterval, beliefInterval) = (1, 1)
   /// What those may do who say hello from now on, and whether the front door has verified who they are.
   var rights = Rights.all
   var isVerified = false
