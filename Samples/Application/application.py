@@ -47,13 +47,12 @@ class Application:
         with self.lock, self.db:
             if self.db.execute("INSERT OR IGNORE INTO event VALUES (?, ?)", (event["id"], event.get("number"))).rowcount == 0:
                 return
-            place, seat, at = event["room"], event.get("participantId"), event["at"]
-            unknown = "UPDATE stay SET billed = 0 WHERE billed IS NULL AND place = ?"  # Nobody has said when it ended.
+            place, seat, at = event.get("room"), event.get("participantId"), event["at"]
             match event["type"]:
-                case "room.opened":  # After a crash nobody was told who had left.
-                    self.db.execute(unknown, (place,))
+                case "server.started":  # After a crash nobody has said when what was open ended.
+                    self.db.execute("UPDATE stay SET billed = 0 WHERE billed IS NULL AND since < ?", (at,))
                 case "room.joined":
-                    self.db.execute(unknown + " AND seat = ?", (place, seat))
+                    self.db.execute("UPDATE stay SET billed = 0 WHERE billed IS NULL AND place = ? AND seat = ?", (place, seat))  # Its end was lost.
                     self.db.execute("INSERT OR REPLACE INTO stay VALUES (?, ?, ?, ?, NULL)", (place, seat, event["user"], at))
                 case "room.left":
                     self.db.execute("UPDATE stay SET billed = ? - since WHERE place = ? AND seat = ? AND billed IS NULL", (at, place, seat))

@@ -204,7 +204,7 @@ import Testing
     let (a, b) = (quiet.phone("a"), quiet.phone("b"))
     _ = try quiet.talk(a, b)
     #expect(quiet.hooks.map(\.type) == [.callStarted, .callAccepted, .callActive])
-    #expect(quiet.hooks.allSatisfy { $0.call == nil && $0.room.hasPrefix("call:") })
+    #expect(quiet.hooks.allSatisfy { $0.call == nil && $0.room?.hasPrefix("call:") == true })
 
     let followed = Board { $0.isFollowed = true }
     let (c, d) = (followed.phone("c"), followed.phone("d"))

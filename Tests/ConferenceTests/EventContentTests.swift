@@ -278,13 +278,13 @@ private struct Bill {
     case .roomLeft: sums.seats += end(seat, event.at)
     case .trackPublished: begin(track, event.at)
     case .trackUnpublished: sums.tracks += end(track, event.at)
-    case .callStarted: calls[event.room] = BilledCall(caller: event.user ?? "")
-    case .callAccepted: calls[event.room]?.answered(by: event.user ?? "", at: event.at)
-    case .callActive: calls[event.room]?.isActive = true
-    case .callMemberLeft: calls[event.room]?.left(event.user ?? "", at: event.at)
-    case .callEnded: sums.talk += calls.removeValue(forKey: event.room)?.talk(until: event.at, event.reason) ?? 0
+    case .callStarted: calls[event.room ?? ""] = BilledCall(caller: event.user ?? "")
+    case .callAccepted: calls[event.room ?? ""]?.answered(by: event.user ?? "", at: event.at)
+    case .callActive: calls[event.room ?? ""]?.isActive = true
+    case .callMemberLeft: calls[event.room ?? ""]?.left(event.user ?? "", at: event.at)
+    case .callEnded: sums.talk += calls.removeValue(forKey: event.room ?? "")?.talk(until: event.at, event.reason) ?? 0
     case .roomOpened, .roomClosed, .trackMuted, .trackUnmuted, .chatMessage, .callLegEnded, .callDeclined,
-      .callInvited, .callTypeChanged:
+      .callInvited, .callTypeChanged, .serverStarted:
       break
     }
   }

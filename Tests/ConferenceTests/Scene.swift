@@ -127,6 +127,7 @@ final class Scene {
   init(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState(), seed: UInt64 = 1) {
     core = ConferenceCore(rules: rules, random: SplitMix64(seed: seed))
     _ = run(core.restore(restored, at: now))
+    hooks.removeAll { $0.type == .serverStarted }
   }
 
   // MARK: - Steps

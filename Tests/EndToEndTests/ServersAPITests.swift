@@ -120,12 +120,12 @@ extension EndToEnd {
         }
         let anna = try await server.phone("anna")
         for _ in 0..<3 { try await anna.session.join(room: "A").leave() }
-        #expect(await eventually { (try? await page(after: 0))?.last == 12 })
+        #expect(await eventually { (try? await page(after: 0))?.last == 13 })
         let all = try await page(after: 0)
-        #expect(all.events.map(\.number) == Array(1...12))
+        #expect(all.events.map(\.number) == Array(1...13) && all.events.first?.type == "server.started")
         #expect(all.events.count { $0.type == "room.left" && $0.user == "anna" } == 3)
-        #expect(try await page(after: 9).events.map(\.number) == [10, 11, 12])
-        #expect(try await page(after: 12).events.isEmpty)
+        #expect(try await page(after: 10).events.map(\.number) == [11, 12, 13])
+        #expect(try await page(after: 13).events.isEmpty)
         #expect(try await ask("GET", "/events", Self.clinic).isProblem(409, "INVALID_STATE"), "another realm")
         #expect(try await ask("GET", "/events?realm=none", Self.token).isProblem(409, "INVALID_STATE"))
         await [anna].close()

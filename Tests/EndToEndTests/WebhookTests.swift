@@ -20,6 +20,7 @@ extension TinyRequest {
     (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
   }
   fileprivate var type: String { json["type"] as? String ?? "" }
+  fileprivate var number: Int { json["number"] as? Int ?? 0 }
 
   /// Whether the signature is right, worked out from what arrived.
   fileprivate var isSigned: Bool {
@@ -107,6 +108,32 @@ extension EndToEnd {
       #expect(Set(ids).count == ids.count)
     }
 
+    /// Who bills by events knows when each seat ended, and that one which nobody ended is over; and takes no seat for that of an earlier process.
+    @Test func aStopAndAStartAreTold() async throws {
+      let folder = try TemporaryFolder()
+      let receiver = try Receiver()
+      defer { receiver.stop() }
+      // They stay to the end.
+      var clients: [Client] = []
+      for _ in 0..<2 {
+        try await TestServer.with({
+          $0.storage.path = folder.path("roost.db")
+          $0.webhooks.events = endpoint(receiver.url)
+        }) { server in
+          clients.append(try await Client(server.url, "anna"))
+          _ = try await clients.last?.session.join(room: "demo")
+        }
+      }
+      let seats = receiver.all.filter { $0.type == "room.joined" }.compactMap { $0.json["participantId"] as? String }
+      #expect(await eventually { receiver.all.count == 10 }, "\(receiver.all.map(\.type))")
+      let told = receiver.all.sorted { $0.number < $1.number }
+      let life = ["server.started", "room.opened", "room.joined", "room.left", "room.closed"]
+      #expect(told.map(\.type) == life + life && told.map(\.number) == Array(1...10))
+      #expect(told[3].json["reason"] as? String == "stopped" && told[3].json["participantId"] as? String == seats.first)
+      #expect(told[0].json["room"] == nil && told[0].json["realm"] as? String == "default")
+      #expect(seats.count == 2 && Set(seats).count == 2)
+    }
+
     /// 410 drops one event and the next says so; a redirect is tried again and not followed; numbers have no gaps.
     @Test func goneDropsOneEventAndTheNextSaysSo() async throws {
       let folder = try TemporaryFolder()
@@ -116,9 +143,11 @@ extension EndToEnd {
           seen[request["id"] ?? "", default: 0] += 1
           return seen[request["id"] ?? "", default: 0]
         }
-        let isSecond = request.json["number"] as? Int == 2
-        if isSecond { return "410 Gone" }
-        return tries == 1 ? "302 Found\r\nlocation: /elsewhere" : "200 OK"
+        switch request.json["number"] as? Int {
+        case 1: return "200 OK"
+        case 3: return "410 Gone"
+        default: return tries == 1 ? "302 Found\r\nlocation: /elsewhere" : "200 OK"
+        }
       }
       defer { receiver.stop() }
       func change(_ configuration: inout ServerConfiguration) {
@@ -129,18 +158,18 @@ extension EndToEnd {
         let anna = try await Client(server.url, "anna")
         try await anna.session.join(room: "demo").leave()
         try await anna.session.join(room: "demo").leave()
-        #expect(await eventually { receiver.all.contains { $0.json["number"] as? Int == 8 } })
-        #expect(await eventually { seen.withLock { $0.count == 8 && $0.values.reduce(0, +) == 15 } })
+        #expect(await eventually { receiver.all.contains { $0.json["number"] as? Int == 9 } })
+        #expect(await eventually { seen.withLock { $0.count == 9 && $0.values.reduce(0, +) == 16 } })
       }
-      let all = receiver.all
+      let all = receiver.all.filter { $0.type != "server.started" }
       #expect(all.allSatisfy { $0.path == "/events" && $0["id"] == $0.headers["roost-delivery"] })
       let signed = signature(
         of: all[0].body, secrets: [Array("another secret".utf8), Array(secret.utf8)],
         seconds: Int64((all[0].headers["roost-signature"] ?? "").dropFirst(2).prefix { $0 != "," }) ?? 0)
       #expect(all[0].headers["roost-signature"] == signed)
-      #expect(all.map { $0.json["number"] as? Int } == [1, 1, 2] + (3...8).flatMap { [$0, $0] })
+      #expect(all.map { $0.json["number"] as? Int } == [2, 2, 3] + (4...9).flatMap { [$0, $0] })
       let dropped = all.map { ($0.json["dropped"] as? [[String: Any]])?.compactMap { $0["number"] as? Int } ?? [] }
-      #expect(dropped.prefix(6) == [[], [], [], [2], [2], []] && dropped.dropFirst(6).allSatisfy(\.isEmpty))
+      #expect(dropped.prefix(6) == [[], [], [], [3], [3], []] && dropped.dropFirst(6).allSatisfy(\.isEmpty))
     }
   }
 }

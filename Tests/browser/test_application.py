@@ -219,3 +219,10 @@ def test_what_roost_did_not_sign_changes_nothing(both):
         assert send({**event, "id": name, "at": at}, SECRET) == 204
     assert send({**left, "id": "l", "at": 910_000}, SECRET) == 204
     assert application.seconds("eve") == 100
+    # After a crash: what ended with it is not billed, whatever comes of that seat later, and what began since then is.
+    started = {"id": "m", "number": 9, "type": "server.started", "at": 2_000_000}
+    other = {**event, "participantId": "4"}
+    for told in ({**event, "id": "n", "at": 1_000_000}, {**other, "id": "o", "at": 2_000_001}, started):
+        assert send(told, SECRET) == 204
+    assert send({**left, "id": "p", "at": 2_010_000}, SECRET) == send({**left, "id": "q", "at": 2_010_001, "participantId": "4"}, SECRET) == 204
+    assert application.seconds("eve") == 110

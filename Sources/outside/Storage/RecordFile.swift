@@ -25,6 +25,8 @@ public struct RecordFile: ~Copyable {
   private let path: String
   private let lock: FileLock
   private var database: Database?
+  /// The how many-th this process is that has begun with the file; 0 before that is asked.
+  private var process: Int64 = 0
   /// The highest number that events of each realm have got.
   private var numbered: [Realm: Int64] = [:]
   /// None while the file is not open.
@@ -71,6 +73,20 @@ public struct RecordFile: ~Copyable {
 
   /// The connection, while the file is open.
   var connection: Database? { database }
+
+  /// Counts this process: the how many-th it is that has begun with the file. Where the disk takes nothing, the next one gets the same number.
+  public mutating func countProcess() throws(StorageError) -> UInt64 {
+    guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    let before = try database.number("SELECT number FROM process") ?? 0
+    process = max(before, 0) + 1
+    try? keepProcess(in: database)
+    return UInt64(clamping: process)
+  }
+
+  private func keepProcess(in database: Database) throws(StorageError) {
+    guard process > 0 else { return }
+    _ = try database.query("INSERT OR REPLACE INTO process (one, number) VALUES (1, ?)", with: [.integer(process)])
+  }
 
   /// What was there in a realm when the server ended last: the newest messages of each room, as many as
   /// `limit` says of it and of what is kept of its settings. Rows with names that are not let in stay
@@ -142,10 +158,7 @@ public struct RecordFile: ~Copyable {
   }
 
   private mutating func write(_ write: Write) throws(StorageError) -> EventOutcome {
-    if database == nil {
-      database = try Self.open(path)
-      watch = FileWatch(path: path)
-    }
+    if database == nil { try begin() }
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
     try check()
     var log = EventLog(database, given: numbered)
@@ -217,7 +230,14 @@ public struct RecordFile: ~Copyable {
   public mutating func setAside(because error: StorageError, wallMilliseconds: Int64) throws(StorageError) {
     letGo()
     notices.append(try Self.moveAside(path, because: error, wallMilliseconds))
-    database = try Self.open(path)
+    try begin()
+  }
+
+  /// Opens what is there now. It may know of fewer processes.
+  private mutating func begin() throws(StorageError) {
+    let database = try Self.open(path)
+    try? keepProcess(in: database)
+    self.database = database
     watch = FileWatch(path: path)
   }
 

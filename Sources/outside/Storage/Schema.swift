@@ -71,6 +71,8 @@ enum Schema {
     realms,
     events,
     rooms,
+    // How many processes have begun with the file. It has one row at most.
+    "CREATE TABLE process (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);",
   ]
 
   /// What rooms are like that were made or changed while the server runs. `body` is the RoomPlan of `Members` as JSON.

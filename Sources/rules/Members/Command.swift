@@ -92,6 +92,8 @@ public enum Command: Sendable {
 
   /// The server is about to stop: tells every session, and takes no new session or join.
   case drain(retryAfterMilliseconds: Int64?)
+  /// The server stops, and nothing comes behind it: webhook subscribers hear who was there. Clients hear nothing.
+  case stop
 }
 
 /// What an offer changes in a seat's tracks.

@@ -144,8 +144,8 @@ public struct SubscriptionID: Hashable, Comparable, Sendable, CustomStringConver
 /// A realm by its place among those of the process. What its conference numbers has it in the highest bits: by its number alone it is known
 /// whose something is.
 public struct RealmNumber: Hashable, Sendable {
-  /// Bits of a number that count: 2^48 sessions, seats and tracks of one realm, which at a million in a second last for nine years.
-  private static let counted: UInt64 = 48
+  /// Bits of a number below the place: those that count, and above them those of the process.
+  private static let counted: UInt64 = 57
 
   /// The place; 0 is that of the realm `default`.
   public let rawValue: UInt8
@@ -159,6 +159,10 @@ public struct RealmNumber: Hashable, Sendable {
     guard let place = UInt8(exactly: number >> Self.counted) else { return nil }
     self.init(place)
   }
+
+  /// Behind which number a process begins: the 40 bits below it count sessions, seats and tracks of one realm, which at a thousand in a
+  /// second last for 34 years. `process` counts from 1; behind 131,071 come the numbers of the first ones again.
+  package static func numbers(before process: UInt64) -> UInt64 { (process % (1 << 17)) << 40 }
 
   /// What its numbers have in their highest bits.
   package var tag: UInt64 { UInt64(rawValue) << Self.counted }

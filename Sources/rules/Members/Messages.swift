@@ -157,6 +157,8 @@ package enum RoomMessage: Sendable {
   indirect case enforce(RightsChange, from: RoomRole?)
   /// The server is about to stop: nobody more is let in.
   case drain
+  /// The server stops.
+  case stop
   /// What other realms have of what there is for all.
   case others(RealmShare)
 

@@ -91,6 +91,8 @@ public struct RestoredState: Sendable {
   public var chats: [String: [StoredMessage]] = [:]
   /// No number up to this one may be given again.
   public var lastNumber: UInt64 = 0
+  /// How many processes have begun with what is left, this one included; 0 where nothing is kept. No two give the same numbers.
+  public var process: UInt64 = 0
   /// What is left of calls.
   public var calls = KeptCalls()
   /// Who is kept out.

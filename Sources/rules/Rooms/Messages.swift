@@ -20,6 +20,7 @@ extension Rooms {
     case .rightsChanged(let change): rightsChanged(change, &step)
     case .enforce(let change, let role): seating.enforce(change, from: role, &step)
     case .drain: isDraining = true
+    case .stop: Stopping.tell(seating, &step)
     case .others(let others): self.others = others
     case .serve(let request): serve(request, &step)
     case .stream(let request, let key, let limits): Streams.serve(request, key, limits, &seating, &step)
@@ -68,7 +69,7 @@ extension Rooms {
     case .activeSpeakers(let room, let levels): seating.activeSpeakers(levels, in: room, &step)
     case .quality(let reports): quality.take(reports, &seating.table, &step)
     case .hello, .token, .request, .resume, .stream, .connectionClosed, .connectionOverdue, .silence, .stored, .fetched,
-      .answered, .goOn, .drain:
+      .answered, .goOn, .drain, .stop:
       assertionFailure("not about rooms")
     }
   }

@@ -145,6 +145,7 @@ struct ConferenceLoop: ~Copyable {
       settle()
       keepHouse()
     }
+    carryOut(realms.apply(.stop, at: now))
   }
 
   private mutating func keepHouse() {

@@ -30,7 +30,8 @@ import Testing
     }
     // Nothing is new any more: what is left is delivered.
     receiver.fall(ill: 0)
-    let last = try Self.inspect(server) { try $0.eventFigures(of: .default).last }
+    let last = try Self.inspect(server) { try $0.eventFigures(of: .default).last } + 1
+    // Which is told as well.
     try server.start()
     #expect(await eventually(within: .seconds(600)) { receiver.count >= Int(last) }, "\(receiver.count) of \(last)")
     server.stop()
@@ -39,6 +40,7 @@ import Testing
     let findings = EventFindings(told, last: last)
     #expect(findings == EventFindings([], last: 0) && receiver.changed == 0, "\(findings), \(receiver.changed) changed")
     try compare(told, with: server)
+    checkStarts(told)
     checkControls(told, last: last)
     print("events: \(receiver.words), over \(Self.restarts) restarts: each once and in order")
   }
@@ -106,6 +108,15 @@ import Testing
       #expect(try file.eventFigures(of: .default).waiting == 0)
     }
     #expect(different == 0 && after == Int64(told.count))
+  }
+
+  /// Each process says that it has begun, and gives no seat the name of one of another.
+  private func checkStarts(_ told: [ToldEvent]) {
+    let all = told.map { (try? JSONSerialization.jsonObject(with: Data($0.body.utf8)) as? [String: Any]) ?? [:] }
+    let of = { (type: String) in all.filter { $0["type"] as? String == type } }
+    let seats = of("room.joined").compactMap { $0["participantId"] as? String }
+    #expect(of("server.started").count == Self.restarts + 1 && seats.count > Self.restarts)
+    #expect(Set(seats).count == seats.count)
   }
 
   /// What would be found if it were otherwise.

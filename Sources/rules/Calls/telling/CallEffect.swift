@@ -147,14 +147,15 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
     case trackUnmuted = "track.unmuted"
     case trackUnpublished = "track.unpublished"
     case chatMessage = "chat.message"
+    case serverStarted = "server.started"
   }
 
   /// What happened.
   public var type: Kind
   /// When, milliseconds since 1970.
   public var at: Int64
-  /// The room; that of the call where it is about a call.
-  public var room: String
+  /// The room; that of the call where it is about a call. Nil where it is about the server.
+  public var room: String?
   /// Whose doing it was, or whom it is about.
   public var user: String?
   /// Their seat, of events about rooms, tracks and chat.
@@ -174,7 +175,7 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
 
   /// All fields.
   public init(
-    type: Kind, at: Int64, room: String, user: String? = nil, participantId: String? = nil, count: Int? = nil,
+    type: Kind, at: Int64, room: String? = nil, user: String? = nil, participantId: String? = nil, count: Int? = nil,
     reason: String? = nil, track: Track? = nil, message: Message? = nil, stay: StayFigures? = nil, call: Call? = nil
   ) {
     (self.type, self.at, self.room) = (type, at, room)

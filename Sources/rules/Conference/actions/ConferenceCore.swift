@@ -46,7 +46,7 @@ public struct ConferenceCore: Sendable {
   }
 
   /// Numbers that are left out: an earlier process may have sent messages with so many more before they were written. Much more
-  /// than what may wait for the disk.
+  /// than what may wait for the disk. A process that is counted begins beyond that.
   private static let unwritten: UInt64 = 100_000
 
   /// Takes what an earlier process left; once, before any command. Calls that cannot outlive it end now. Rooms that are
@@ -54,6 +54,8 @@ public struct ConferenceCore: Sendable {
   public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
     var step = Step(
       at: now, after: numbers, keepsRecords: rules.storesRecords, isFollowed: rules.hasWebhooks)
+    if rules.hasWebhooks { step.add(.webhook(WebhookEvent(type: .serverStarted, at: now.wallMilliseconds))) }
+    step.skipNumbers(to: RealmNumber.numbers(before: restored.process))
     if restored.lastNumber > 0 { step.skipNumbers(to: restored.lastNumber + Self.unwritten) }
     rooms.restore(restored, &step)
     sessions.restore(restored.revocations, restored.narrowings, &step)
@@ -92,6 +94,7 @@ public struct ConferenceCore: Sendable {
     case .drain(let retryAfter):
       rooms.apply(.drain, &step)
       sessions.apply(.drain(retryAfter: retryAfter), &step)
+    case .stop: rooms.apply(.stop, &step)
     }
     return end(step)
   }

@@ -10,7 +10,7 @@ import Sessions
 extension ConferenceCore {
   /// Whoever time has made leave a call; where it says nobody, one who is in it. Those of calls that everybody has left count together.
   func subject(ofCall event: WebhookEvent) -> LineSubject {
-    event.user.map { sessions.subject(ofUser: $0) } ?? rooms.subject(inRoom: event.room)
+    event.user.map { sessions.subject(ofUser: $0) } ?? event.room.flatMap { rooms.subject(inRoom: $0) }
       ?? LineSubject(named: "")
   }
 
@@ -52,7 +52,7 @@ extension Command {
     case .answered(let ticket, _): core.subject(of: ticket)
     case .goOn(.session(let session)): core.sessions.subject(of: session)
     case .goOn(.hello(let connection)): core.asking.hello(on: connection).map { LineSubject($0) }
-    case .mediaLoad, .activeSpeakers, .quality, .stored, .fetched, .drain: nil
+    case .mediaLoad, .activeSpeakers, .quality, .stored, .fetched, .drain, .stop: nil
     }
   }
 }

@@ -206,10 +206,10 @@ extension ConferenceCore {
 
   /// A line in the log where it is about a call, and a message to webhook subscribers.
   func publish(_ event: WebhookEvent, _ step: inout Step) {
-    if CallRoom.isName(event.room) {
+    if let room = event.room, CallRoom.isName(room) {
       step.log(
         event.type.rawValue,
-        ["call": CallRoom.callId(event.room), "user": event.user ?? "", "reason": event.reason ?? ""],
+        ["call": CallRoom.callId(room), "user": event.user ?? "", "reason": event.reason ?? ""],
         orOf: subject(ofCall: event))
     }
     if rules.hasWebhooks { step.add(.webhook(event)) }

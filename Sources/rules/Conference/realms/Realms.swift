@@ -217,7 +217,7 @@ public struct Realms: Sendable {
     case .stored(let ticket, _), .fetched(let ticket, _), .answered(let ticket, _):
       return route(number: ticket.rawValue)
     case .quality(let reports): return route(reports)
-    case .mediaLoad, .drain: return .all
+    case .mediaLoad, .drain, .stop: return .all
     }
   }
 

@@ -34,14 +34,12 @@ struct Seating: Sendable {
     _ type: WebhookEvent.Kind, _ key: RoomKey, of seat: Seat? = nil, reason: String? = nil, _ step: inout Step
   ) {
     guard rules.hasWebhooks, let isOfCall = table[key]?.isOfCall, !isOfCall || type == .roomLeft else { return }
-    var event = WebhookEvent(
-      type: isOfCall ? .callLegEnded : type, at: step.now.wallMilliseconds, room: table.name(of: key),
-      user: seat?.user, participantId: seat.map { "\($0.participant)" }, reason: reason)
+    // Not by its places: those of people who leave together are freed together.
+    let count = table.members(of: key).count { !$0.isPlayer }
+    var event = WebhookEvent.of(key, type, seat, reason: reason, count: count, table, at: step.now)
     if type == .roomLeft, let seat {
       table.update(key) { event.stay = $0.stays.end(seat.participant, at: step.now.instant) }
     }
-    // Not by its places: those of people who leave together are freed together.
-    if !isOfCall { event.count = table.members(of: key).count { !$0.isPlayer } }
     step.add(.webhook(event))
   }
 
@@ -130,6 +128,19 @@ struct Seating: Sendable {
 }
 
 // Functions, and no initialisers: those would be handed copies of all rooms.
+extension WebhookEvent {
+  /// What is told of a room; of that of a call that somebody has left it, and no count.
+  static func of(
+    _ key: RoomKey, _ type: Kind, _ seat: Seat? = nil, reason: String? = nil, count: Int, _ table: RoomTable,
+    at now: Now
+  ) -> WebhookEvent {
+    let isOfCall = table[key]?.isOfCall == true
+    return WebhookEvent(
+      type: isOfCall ? .callLegEnded : type, at: now.wallMilliseconds, room: table.name(of: key), user: seat?.user,
+      participantId: seat.map { "\($0.participant)" }, count: isOfCall ? nil : count, reason: reason)
+  }
+}
+
 extension Seat {
   /// How others see it.
   func seen(in rooms: Seating) -> Participant {

@@ -238,9 +238,11 @@ private struct StorageLoop: ~Copyable {
     // A disk that is full now may have space later, and what is on it can be read.
     if commit(Batch()) { nextTidying = wall + Self.tidying }
     var restored: [Realm: StorageThread.Restored] = [:]
+    let process = try file.countProcess()
     for (realm, rules) in rules.sorted(by: { $0.key < $1.key }) {
       var own = StorageThread.Restored()
       own.state = try file.restore(realm) { rules.messages(ofRoom: $0, $1) }
+      own.state.process = process
       own.deliveries = try file.deliveries(of: realm, limit: deliveries)
       restored[realm] = own
     }

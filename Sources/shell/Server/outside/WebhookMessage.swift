@@ -47,7 +47,7 @@ struct WebhookMessage: Sendable {
   /// For whoever follows what happens.
   init(_ event: WebhookEvent, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
     (id, endpoint, content, self.realm) = (HTTPPost.makeID(), .events, .event(event), realm)
-    (lane, part, expiresAt) = (event.room, .plain, now + giveUpAfter.milliseconds)
+    (lane, part, expiresAt) = (event.room ?? "", .plain, now + giveUpAfter.milliseconds)
   }
 
   /// What everything about one user's phones in one call is in order with.
