@@ -109,6 +109,8 @@ let storeys: [[Target]] = [
       module("Sessions", ["Basics", "Calls", "Members", "RoostProtocol"]),
       // Rooms, seats, tracks and who moderates; they know nothing of sessions but what comes with messages.
       module("Rooms", ["Basics", "Calls", "Members", "Names", "RoostProtocol"]),
+      // Which node of a cluster decides about what. Of no rooms and no sockets: it knows names and numbers alone.
+      module("Ownership", ["Basics", "Names"]),
       // Who routes between sessions, rooms and calls.
       module("Conference", ["Basics", "Names", "RoostProtocol", "Calls", "Members", "Rooms", "Sessions"]),
     ]),
@@ -154,6 +156,8 @@ let storeys: [[Target]] = [
     [
       module("Storage", ["Basics", "Names", "RoostProtocol", "Calls", "Members", "CSQLite"]),
       module("Webhooks", ["Basics", "Crypto", "CCurl"]),
+      // What nodes of a cluster share.
+      module("ClusterStore", ["Ownership"]),
     ]),
   storey(
     "clients",
@@ -295,6 +299,7 @@ let package = Package(
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
     tests("TokensTests", ["Tokens", "Basics", "Names", "RoostProtocol"]),
+    tests("ClusterStoreTests", ["ClusterStore", "Ownership", "Names"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests(
       "ConferenceTests", ["Conference", "Members", "Names", "Rooms", "Sessions", "Calls", "RoostProtocol", "Basics"]),
