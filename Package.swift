@@ -299,6 +299,7 @@ let package = Package(
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
     tests("TokensTests", ["Tokens", "Basics", "Names", "RoostProtocol"]),
+    tests("OwnershipTests", ["Ownership", "ClusterStore", "Basics", "Names"]),
     tests("ClusterStoreTests", ["ClusterStore", "Ownership", "Names"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests(

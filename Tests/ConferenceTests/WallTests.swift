@@ -72,6 +72,17 @@ import Testing
     #expect(wall.isClosed && wall.entries.count > 20, "\(wall)")
   }
 
+  /// Whoever decides which node decides: messages and time are the only ways in, and it knows nothing of what is decided.
+  @Test func ownershipChangesByMessagesAndTimeAlone() throws {
+    let sources = try Self.sources("Ownership")
+    let wall = Wall(of: "Ownership", in: sources.flatMap(Declaration.all))
+    #expect(wall.isClosed && wall.entries == ["apply", "poll"], "\(wall)")
+    let known = sources.flatMap { $0.split(separator: "\n").filter { $0.contains("import ") && !$0.hasPrefix("//") } }
+    #expect(Set(known) == ["import Basics", "import Names"])
+    let opened = sources.map { $0.replacing("  var holdings = Holdings()", with: "  public var holdings = Holdings()") }
+    #expect(!Wall(of: "Ownership", in: opened.flatMap(Declaration.all)).isClosed, "the control")
+  }
+
   // MARK: - Controls
 
   /// Ways to open a wall, in words of their own: `OWNER` is the owner. What is indented stands in its struct.

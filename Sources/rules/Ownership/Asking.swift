@@ -1,0 +1,90 @@
+// What a node asks of the store, and when.
+
+import Basics
+
+extension Ownership {
+  /// Asks, where there is a connection with room for it.
+  mutating func ask(_ statement: StoreStatement, at now: Instant, _ effects: inout [OwnershipEffect]) {
+    guard line.isUp, line.hasRoom else { return }
+    effects.append(line.ask(statement, at: now))
+  }
+
+  func isOverdue(at now: Instant) -> Bool { line.deadline.map { now >= $0 } ?? false }
+
+  mutating func connected(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    guard case .dialling = line.state else { return }
+    line.state = .up
+    heart.due = now
+    askWhatIsDue(at: now, &effects)
+  }
+
+  mutating func broken(at now: Instant) {
+    line.down(at: now)
+    watch.clear()
+    if flaws.contains(.decidesAfterGiveBack) { holdings.forgetReturned() }
+  }
+
+  mutating func disconnect(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    effects.append(.disconnect)
+    broken(at: now)
+  }
+
+  /// A row, a beat, others to be put out.
+  mutating func askWhatIsDue(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    guard let own = heart.row else {
+      if !line.isEntering, now >= heart.due {
+        heart.due = now + OwnershipTimes.beat
+        ask(.enter(name: name, boot: boot, above: heart.newest), at: now, &effects)
+      }
+      return
+    }
+    if now >= heart.due, !line.isBeating {
+      heart.due = now + OwnershipTimes.beat
+      // Without the bound of other questions: the node lives by it.
+      effects.append(line.ask(.beat(own.epoch, knows: heart.newest, under: heart.mark), at: now))
+    }
+    for (node, beat) in watch.due(at: now) {
+      ask(.fence(node, at: beat, by: own.epoch, under: heart.mark), at: now, &effects)
+    }
+  }
+
+  /// Somebody needs the owner: the lease is taken where nobody has it, and looked at where the node may take nothing.
+  mutating func want(_ name: LeaseName, at now: Instant, _ effects: inout [OwnershipEffect]) {
+    guard let own = heart.row, holdings.held[name] == nil else { return }
+    let takes = heart.decides(at: now) && !holdings.isUnsure
+    let statement = takes ? StoreStatement.acquire(name, by: own.epoch, under: heart.mark) : .holder(name)
+    if !line.isAsked(statement) { ask(statement, at: now, &effects) }
+  }
+
+  /// Says to the store that a lease is nobody's, once at a time.
+  mutating func returnLease(
+    _ name: LeaseName, _ epoch: LeaseEpoch, at now: Instant, _ effects: inout [OwnershipEffect]
+  ) {
+    guard let own = heart.row else { return }
+    let statement = StoreStatement.giveBack(name, epoch, by: own.epoch, under: heart.mark)
+    if !line.isAsked(statement) { ask(statement, at: now, &effects) }
+  }
+
+  /// What has no answer yet, though the connection may be another one: leases that are given back, and those that have to be read.
+  mutating func askAgain(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    guard let own = heart.row else { return }
+    for (name, epoch) in holdings.returned.sorted(by: { $0.key < $1.key }) {
+      returnLease(name, epoch, at: now, &effects)
+    }
+    let reading = StoreStatement.held(by: own.epoch)
+    if holdings.isUnsure, !line.isAsked(reading) { ask(reading, at: now, &effects) }
+  }
+
+  /// Nothing that was held is held, and what was asked is forgotten. Leases of the old epoch are void once others have put it out.
+  mutating func beginAnew(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    effects += holdings.held.keys.sorted().map(OwnershipEffect.lost)
+    effects.append(.beginAnew)
+    heart.stop()
+    holdings = Holdings()
+    directory = Directory()
+    watch.clear()
+    line.forgetQuestions()
+    heart.due = now
+    if line.isUp { askWhatIsDue(at: now, &effects) }
+  }
+}

@@ -1,0 +1,50 @@
+// A node's own row, and until when its beats let it decide.
+
+import Basics
+
+/// Whether the node may decide at all.
+struct Heart: Sendable {
+  /// The own row, as it was answered last. Nil before the node has entered.
+  private(set) var row: NodeRow?
+  private(set) var mark = StoreMark(system: 0, timeline: 0, incarnation: 0)
+  /// The node decides before this.
+  private(set) var until = Instant(nanoseconds: .min)
+  /// What has been told.
+  private(set) var isFrozen = true
+  /// When the next beat is to be sent.
+  var due = Instant(nanoseconds: .min)
+  /// The highest epoch that this process has had or seen.
+  private(set) var newest = NodeEpoch.none
+
+  func decides(at now: Instant) -> Bool { row != nil && now < until }
+
+  /// The node has a row. - Parameter sent: when that was asked for.
+  mutating func enter(_ row: NodeRow, under mark: StoreMark, sent: Instant) {
+    (self.row, self.mark) = (row, mark)
+    until = sent + OwnershipTimes.decides
+    newest = max(newest, row.epoch)
+  }
+
+  /// A beat was taken. - Parameter from: when it was sent.
+  mutating func beaten(_ row: NodeRow, from: Instant) {
+    self.row = row
+    until = max(until, from + OwnershipTimes.decides)
+  }
+
+  mutating func see(_ rows: [NodeRow]) { newest = rows.reduce(newest) { max($0, $1.epoch) } }
+
+  /// Says what has changed since it was told.
+  mutating func tell(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    let isFrozen = !decides(at: now)
+    guard isFrozen != self.isFrozen else { return }
+    self.isFrozen = isFrozen
+    effects.append(isFrozen ? .frozen : .thawed)
+  }
+
+  /// No row any more.
+  mutating func stop() {
+    row = nil
+    until = Instant(nanoseconds: .min)
+    isFrozen = true
+  }
+}

@@ -1,0 +1,59 @@
+// What goes into a node's ownership, and what comes of it.
+
+/// What a node hears.
+public enum OwnershipInput: Hashable, Sendable {
+  /// The connection that was asked for is there.
+  case connected
+  /// The connection has ended, unasked.
+  case broken
+  /// The store has answered, on the connection that there is. Answers on earlier ones are not handed on.
+  case answered(QuestionID, StoreAnswer)
+  /// Somebody needs the owner of this.
+  case want(LeaseName)
+  /// Nobody is left to decide about; the caller has stopped deciding.
+  case giveBack(LeaseName)
+  /// Effects of a commit were thrown away, so what is kept here is not what others were told.
+  case threwAway
+}
+
+/// What follows for the process around it.
+public enum OwnershipEffect: Hashable, Sendable {
+  /// Send this on the connection.
+  case ask(QuestionID, StoreStatement)
+  /// Connect to the store.
+  case connect
+  /// Drop the connection, or the attempt; nothing more of it is to be handed on.
+  case disconnect
+  /// The node has this lease, and decides under it unless it is frozen.
+  case holds(Lease)
+  /// Another node has it; nil where nobody has.
+  case elsewhere(LeaseName, NodeEpoch?)
+  /// The node has this no more.
+  case lost(LeaseName)
+  /// It may not decide for now.
+  case frozen
+  /// It may decide again.
+  case thawed
+  /// All that it held is over. It asks for another epoch.
+  case beginAnew
+}
+
+/// What a node may say about a lease now.
+public enum Verdict: Hashable, Sendable {
+  /// It decides.
+  case decides(LeaseEpoch)
+  /// It may not decide about anything.
+  case frozen
+  /// Another node decides, as far as is known.
+  case elsewhere(NodeEpoch?)
+}
+
+/// What a commit is made under. It is looked at again before the commit's effects leave.
+public struct Permit: Hashable, Sendable {
+  /// What is decided about.
+  public let name: LeaseName
+  /// Who decides.
+  public let node: NodeEpoch
+  /// Under which epoch of the lease.
+  public let epoch: LeaseEpoch
+}

@@ -1,0 +1,65 @@
+// The connection with the store, and what was asked on it.
+
+import Basics
+
+/// A connection, and questions without an answer, oldest first.
+struct StoreLine: Sendable {
+  enum State: Hashable, Sendable {
+    /// To be made at that time.
+    case down(until: Instant)
+    case dialling(since: Instant)
+    case up
+  }
+
+  struct Asked: Sendable {
+    let id: QuestionID
+    let statement: StoreStatement
+    let sent: Instant
+  }
+
+  /// Questions without an answer. A node that has as many asks nothing but beats.
+  static let most = 1_024
+
+  var state = State.down(until: Instant(nanoseconds: .min))
+  private(set) var asked: [Asked] = []
+  private var lastID: UInt64 = 0
+
+  var isUp: Bool { state == .up }
+  var hasRoom: Bool { asked.count < Self.most }
+
+  /// Gives a question its number.
+  mutating func ask(_ statement: StoreStatement, at now: Instant) -> OwnershipEffect {
+    lastID &+= 1
+    asked.append(Asked(id: QuestionID(lastID), statement: statement, sent: now))
+    return .ask(QuestionID(lastID), statement)
+  }
+
+  /// What was asked under this number; nil where it was not, or has been answered.
+  mutating func take(_ id: QuestionID) -> Asked? {
+    asked.firstIndex { $0.id == id }.map { asked.remove(at: $0) }
+  }
+
+  func isAsked(_ statement: StoreStatement) -> Bool { asked.contains { $0.statement == statement } }
+
+  var isBeating: Bool {
+    asked.contains { if case .beat = $0.statement { true } else { false } }
+  }
+  var isEntering: Bool {
+    asked.contains { if case .enter = $0.statement { true } else { false } }
+  }
+
+  /// When waiting is over: for the oldest answer, for a connection, or for the next attempt.
+  var deadline: Instant? {
+    switch state {
+    case .down(let until): until
+    case .dialling(let since): since + OwnershipTimes.answer
+    case .up: asked.first.map { $0.sent + OwnershipTimes.answer }
+    }
+  }
+
+  mutating func forgetQuestions() { asked.removeAll() }
+  mutating func down(at now: Instant) {
+    asked.removeAll()
+    state = .down(until: now + OwnershipTimes.pause)
+  }
+}
