@@ -257,6 +257,9 @@ let package = Package(
     .executableTarget(
       name: "networks", dependencies: ["Basics", "RTP", "Congestion", "NetworkScenarios"], path: "loadtest/networks",
       swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
+    // Nodes of a cluster and their store in virtual time, and all that fails there; docs/decisions/0029-ownership.md.
+    module(
+      "ClusterSimulator", ["Basics", "Names", "Ownership", "ClusterStore"], path: "loadtest/ClusterSimulator"),
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",
@@ -299,7 +302,7 @@ let package = Package(
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),
     tests("TokensTests", ["Tokens", "Basics", "Names", "RoostProtocol"]),
-    tests("OwnershipTests", ["Ownership", "ClusterStore", "Basics", "Names"]),
+    tests("OwnershipTests", ["Ownership", "ClusterSimulator", "ClusterStore", "Basics", "Names"]),
     tests("ClusterStoreTests", ["ClusterStore", "Ownership", "Names"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests(

@@ -1,0 +1,72 @@
+// All that may happen to three nodes and their store; and that errors which are put in are found.
+
+import Basics
+import ClusterSimulator
+import Testing
+
+@Suite struct SimulatorTests {
+  private static let seeds = 1...60 as ClosedRange<UInt64>
+  private static let reports = seeds.map { Simulator.run(seed: $0, .short) }
+
+  @Test func anythingMayHappenToThreeNodes() {
+    for report in Self.reports { #expect(report.violation == nil, "\(report.text)") }
+  }
+
+  @Test func enoughHasHappened() {
+    let counts = Self.reports.map(\.counts)
+    func sum(_ count: KeyPath<Counts, Int>) -> Int { counts.reduce(0) { $0 + $1[keyPath: count] } }
+    #expect(sum(\.fences) >= 24 && sum(\.takeovers) >= 24 && sum(\.thawed) >= 24 && sum(\.begunAnew) >= 24)
+    #expect(sum(\.stoppedInside) >= 6 && sum(\.thrownAway) >= 3)
+    #expect(sum(\.unknown) >= 12 && sum(\.late) >= 6)
+    #expect(sum(\.shown) >= 6_000)
+  }
+
+  /// Where nodes are killed and nothing else fails, another has taken what they held within ten seconds.
+  @Test func whatADeadNodeHeldIsTakenInTime() {
+    var options = Options.short
+    (options.kinds, options.isSwarm) = ([.killed], false)
+    let reports = (1...20 as ClosedRange<UInt64>).map { Simulator.run(seed: $0, options) }
+    for report in reports { #expect(report.violation == nil, "\(report.text)") }
+    #expect(reports.reduce(0) { $0 + $1.counts.orphans } >= 12, "\(reports.map(\.counts.orphans))")
+  }
+
+  @Test func eachKindOfFaultComes() {
+    var kinds: [FaultKind: Int] = [:]
+    for seed in 1...500 as ClosedRange<UInt64> {
+      for kind in Set(FaultPlan(seed: seed, .short).faults.map(\.kind)) { kinds[kind, default: 0] += 1 }
+    }
+    for kind in FaultKind.allCases { #expect(kinds[kind, default: 0] >= 20, "\(kind)") }
+  }
+
+  @Test(arguments: Mutation.all)
+  func eachErrorIsFound(_ mutation: Mutation) {
+    #expect(mutation.firstSeed(upTo: 500) != nil)
+  }
+
+  /// Two runs in one process, whose tables have other orders.
+  @Test func theSameSeedGivesTheSameTrace() {
+    for seed in 1...5 as ClosedRange<UInt64> {
+      let report = Self.reports[Int(seed) - 1]
+      #expect(Simulator.run(seed: seed, .short).hash == report.hash)
+      var other = Options.short
+      other.extraThrows = 1
+      #expect(Simulator.run(seed: seed, other).hash != report.hash, "the control")
+    }
+  }
+
+  /// Clocks as far from each other as may be, and nodes that are cut off: is a lease held twice?
+  private static func breaks(partsPerMillion: Int, upTo most: UInt64) -> UInt64? {
+    var options = Options.short
+    options.span = .seconds(12) ... .seconds(20)
+    options.calm = .zero
+    options.kinds = [.cutFromStore, .stopped]
+    (options.isSwarm, options.clocksAreExtreme, options.looksAt) = (false, true, [.oneDecides, .inOrder])
+    options.partsPerMillion = partsPerMillion
+    return (1...most).first { Simulator.run(seed: $0, options).violation != nil }
+  }
+
+  @Test func clocksFarApartBreakIt() {
+    #expect(Self.breaks(partsPerMillion: 10_000, upTo: 300) == nil, "two percent")
+    #expect(Self.breaks(partsPerMillion: 231_000, upTo: 300) != nil, "sixty percent")
+  }
+}

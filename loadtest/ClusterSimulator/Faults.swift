@@ -1,0 +1,114 @@
+// What goes wrong, planned before a run begins: the plan alone says it, so that taking one fault away moves no other.
+
+import Basics
+
+/// Kinds of faults.
+public enum FaultKind: Int, CaseIterable, Sendable {
+  /// A node does not reach the store, nor the store it.
+  case cutFromStore
+  /// The same for two nodes at once.
+  case twoTogether
+  /// Only one direction is cut.
+  case oneWay
+  /// A process is stopped; its clock and its sockets are not.
+  case stopped
+  /// A process is killed, and started again.
+  case killed
+  /// A machine is stopped with its clock. Rule 3 does not cover it.
+  case paused
+  /// One direction is 0.1 to 5 s late.
+  case slow
+  /// The store's process is stopped: what is asked waits.
+  case storeStopped
+  /// What was asked on a connection that is over is carried out up to 10 s later.
+  case statementLate
+
+  /// How long it lasts.
+  var length: (least: TimeDelta, most: TimeDelta) {
+    switch self {
+    case .cutFromStore, .twoTogether, .oneWay, .paused, .slow: (.seconds(1), .seconds(20))
+    case .stopped: (.milliseconds(500), .seconds(15))
+    case .killed: (.milliseconds(50), .seconds(20))
+    case .storeStopped: (.seconds(1), .seconds(60))
+    case .statementLate: (.seconds(10), .seconds(60))
+    }
+  }
+
+  /// Whether it may last for good, and the other nodes have to do without.
+  var mayLast: Bool { [.cutFromStore, .oneWay, .stopped, .killed].contains(self) }
+}
+
+/// One fault.
+public struct Fault: Sendable {
+  /// Its kind.
+  public let kind: FaultKind
+  /// Whom it is about; of no meaning where it is the store.
+  public let machine: Int
+  /// Whether it is the way to the store, where it is one direction.
+  let isOut: Bool
+  /// Whether connections that are cut are reset at once.
+  let resets: Bool
+  /// Whether a process is stopped between a commit and its effects.
+  let isBehindCommit: Bool
+  /// When it begins.
+  public let begin: Instant
+  /// How long it lasts; nil for good.
+  public let length: TimeDelta?
+
+  /// Which machines it is about.
+  func machines(of count: Int) -> [Int] {
+    switch kind {
+    case .storeStopped, .statementLate: Array(0..<count)
+    case .twoTogether: [machine, (machine + 1) % count]
+    default: [machine]
+    }
+  }
+
+  /// A line for people.
+  public var text: String {
+    let until = length.map { "\($0.seconds) s" } ?? "for good"
+    return "\(begin.nanoseconds / 1_000_000) ms \(kind) n\(machine)\(isOut ? " out" : "") \(until)"
+  }
+}
+
+/// All faults of a run.
+public struct FaultPlan: Sendable {
+  /// In order of their beginnings.
+  public let faults: [Fault]
+  /// When all is healed that is.
+  public let end: Instant
+
+  /// One to five kinds, two to twelve faults; in one seed of four one of them lasts.
+  public init(seed: UInt64, _ options: Options) {
+    var dice = Dice(seed, .plan)
+    let span = dice.time(options.span.lowerBound, options.span.upperBound)
+    var kinds = options.kinds
+    while options.isSwarm, kinds.count > 1, kinds.count > 5 || !dice.once(in: 4) {
+      kinds.remove(at: dice.below(kinds.count))
+    }
+    var faults = (0..<2 + dice.below(11)).map { _ in Self.fault(kinds, within: span, &dice) }
+    if kinds.isEmpty { faults = [] }
+    let lasting = dice.once(in: 4) ? faults.lastIndex { $0.kind.mayLast } : nil
+    if let lasting { faults[lasting] = faults[lasting].forGood }
+    self.faults = faults.sorted { $0.begin < $1.begin }
+    end = .zero + span
+  }
+
+  init(_ faults: [Fault], end: Instant) { (self.faults, self.end) = (faults, end) }
+
+  private static func fault(_ kinds: [FaultKind], within span: TimeDelta, _ dice: inout Dice) -> Fault {
+    let kind = kinds.isEmpty ? .stopped : kinds[dice.below(kinds.count)]
+    let begin = dice.time(.seconds(2), span - .seconds(1))
+    let length = dice.time(kind.length.least, kind.length.most)
+    return Fault(
+      kind: kind, machine: dice.below(3), isOut: dice.once(in: 2), resets: dice.once(in: 3),
+      isBehindCommit: dice.once(in: 2), begin: .zero + begin, length: min(length, span - begin))
+  }
+}
+
+extension Fault {
+  fileprivate var forGood: Fault {
+    Fault(
+      kind: kind, machine: machine, isOut: isOut, resets: resets, isBehindCommit: false, begin: begin, length: nil)
+  }
+}

@@ -1,0 +1,53 @@
+// Errors that are put in on purpose. A simulator that does not find them has shown nothing.
+
+import Basics
+import ClusterStore
+import Ownership
+
+/// An error, and the faults that bring it out.
+public struct Mutation: Sendable, CustomStringConvertible {
+  /// Its name.
+  public let description: String
+  /// What has to break.
+  public let breaks: Invariant
+  /// Runs that are steered towards it.
+  public let options: Options
+
+  private init(_ name: String, breaks: Invariant, by kinds: [FaultKind], _ change: (inout Options) -> Void) {
+    var options = Options.short
+    options.span = .seconds(15) ... .seconds(40)
+    (options.kinds, options.isSwarm, options.looksAt) = (kinds, false, [breaks])
+    if breaks != .comesToRest { options.calm = .seconds(5) }
+    change(&options)
+    (description, self.breaks, self.options) = (name, breaks, options)
+  }
+
+  /// All of them.
+  public static let all = [
+    Mutation("untilFromAnswer", breaks: .oneDecides, by: [.slow, .oneWay, .stopped]) {
+      $0.flaws = .untilFromAnswer
+    },
+    Mutation("untilFromAnswer, frozen late", breaks: .freezesInTime, by: [.slow, .oneWay]) {
+      $0.flaws = .untilFromAnswer
+    },
+    Mutation("clockOnceATurn", breaks: .inOrder, by: [.stopped]) { $0.world = .clockOnceATurn },
+    Mutation("fencesAfter3s", breaks: .oneDecides, by: [.cutFromStore]) { $0.flaws = .fencesAfter3s },
+    Mutation("fencesAfter9s", breaks: .isTakenInTime, by: [.killed]) { $0.flaws = .fencesAfter9s },
+    Mutation("acquiresFromLiving", breaks: .oneDecides, by: []) { $0.store = .acquiresFromLiving },
+    Mutation("thawsAfterFence", breaks: .oneDecides, by: [.stopped, .statementLate]) { $0.store = .thawsAfterFence },
+    Mutation("clockOfMonotonic", breaks: .oneDecides, by: [.stopped]) { $0.world = .clockOfMonotonic },
+    Mutation("decidesAfterGiveBack", breaks: .oneDecides, by: [.statementLate, .cutFromStore, .slow]) {
+      $0.flaws = .decidesAfterGiveBack
+      $0.givesBackOnceIn = 2
+    },
+    Mutation("forgetsLostAnswers", breaks: .comesToRest, by: [.oneWay, .statementLate, .cutFromStore]) {
+      $0.flaws = .forgetsLostAnswers
+      $0.givesBackOnceIn = 2
+    },
+  ]
+
+  /// The first seed of `1...most` that breaks it; nil where none does.
+  public func firstSeed(upTo most: UInt64) -> UInt64? {
+    (1...most).first { Simulator.run(seed: $0, options).violation?.invariant == breaks }
+  }
+}

@@ -1,0 +1,203 @@
+// Looks at a world as nobody in it can: with true time, and at all machines at once. It asks nodes what anybody may ask them, and sees what
+// was shown.
+
+import Basics
+import ClusterStore
+import Ownership
+
+/// What must hold. The numbers are those of docs/decisions/0029-ownership.md.
+public enum Invariant: String, CaseIterable, Sendable {
+  /// Two nodes never both decide about one lease.
+  case oneDecides
+  /// Nothing of an older epoch is shown after something of a newer one.
+  case inOrder
+  /// At rest each lease that is wanted has one holder, all say so, and nobody is frozen.
+  case comesToRest
+  /// Who runs is frozen five seconds after its last beat that was taken.
+  case freezesInTime
+  /// What a dead node held is held again after ten seconds, where somebody could.
+  case isTakenInTime
+  /// Nothing grows without end.
+  case isBounded
+  /// The run ends.
+  case endless
+}
+
+/// What was broken first.
+public struct Violation: Sendable {
+  /// Which of them.
+  public let invariant: Invariant
+  /// What was seen.
+  public let text: String
+  /// When, by true time.
+  public let at: Instant
+}
+
+/// How often what happened: a run in which nothing did has shown nothing.
+public struct Counts: Sendable {
+  /// Nodes that were put out.
+  public var fences = 0
+  /// Leases that were taken from one that was put out.
+  public var takeovers = 0
+  /// Freezes that ended with a beat.
+  public var thawed = 0
+  /// Nodes that began anew.
+  public var begunAnew = 0
+  /// Leases of dead nodes that somebody could take, and that were looked at in time.
+  public var orphans = 0
+  /// Commits behind which a process was stopped.
+  public var stoppedInside = 0
+  /// Commits whose effects were thrown away.
+  public var thrownAway = 0
+  /// Commits whose effects were shown.
+  public var shown = 0
+  /// Statements that were carried out, and whose answer nobody heard.
+  public var unknown = 0
+  /// Statements that were late.
+  public var late = 0
+  /// Faults by kind.
+  public var faults: [FaultKind: Int] = [:]
+}
+
+/// Sees everything.
+struct Observer {
+  /// How long a machine that was paused with its clock may decide about what has moved: rule 3.
+  static let pausedIsExcused = TimeDelta.milliseconds(4_100)
+  private static let mostInbox = 10_000
+
+  private let looksAt: Set<Invariant>
+  private(set) var violation: Violation?
+  var counts = Counts()
+  /// The newest epoch of each name that was given or shown.
+  private var newest: [LeaseName: LeaseEpoch] = [:]
+  /// When the newest beat of each process was sent that was taken.
+  private var lastBeats: [Int: (birth: Int, sent: Instant)] = [:]
+  /// Machines that are excused, as their clock stood with them.
+  private var excused: [Int: Instant] = [:]
+  private var orphans: [Orphan] = []
+
+  /// A lease whose holder is dead.
+  private struct Orphan {
+    let name: LeaseName
+    let epoch: LeaseEpoch
+    let since: Instant
+  }
+
+  init(_ looksAt: Set<Invariant>) { self.looksAt = looksAt }
+
+  mutating func violate(_ invariant: Invariant, _ text: String, at now: Instant) {
+    guard violation == nil, looksAt.contains(invariant) else { return }
+    violation = Violation(invariant: invariant, text: text, at: now)
+  }
+
+  // MARK: - What is seen
+
+  mutating func paused(_ index: Int, until: Instant) { excused[index] = until }
+  mutating func unknown() { counts.unknown += 1 }
+
+  private func isExcused(_ index: Int, at now: Instant) -> Bool { excused[index].map { now <= $0 } ?? false }
+
+  mutating func count(inbox: Int, at now: Instant) {
+    if inbox > Self.mostInbox { violate(.isBounded, "an inbox has \(inbox)", at: now) }
+  }
+
+  /// Counts what a statement is about to change.
+  mutating func willCarryOut(_ statement: StoreStatement, _ table: StoreTable) {
+    switch statement {
+    case .fence(let node, let beat, let by, _):
+      let stands = table.active.contains { $0.epoch == node && $0.beat == beat }
+      counts.fences += stands && table.isActive(by) ? 1 : 0
+    case .acquire(let name, let by, _):
+      guard let holder = table.lease(name)?.holder else { break }
+      counts.takeovers += !table.isActive(holder) && table.isActive(by) ? 1 : 0
+    default: break
+    }
+  }
+
+  mutating func carriedOut(_ letter: Letter, _ answer: StoreAnswer) {
+    switch (letter.statement, answer) {
+    case (.enter, .entered), (.beat, .beaten):
+      if let before = lastBeats[letter.machine], before.birth == letter.birth, before.sent > letter.sent { return }
+      lastBeats[letter.machine] = (letter.birth, letter.sent)
+    case (.acquire, .lease(let lease)):
+      newest[lease.name] = max(newest[lease.name] ?? lease.epoch, lease.epoch)
+    default: break
+    }
+  }
+
+  mutating func shown(_ permit: Permit, by index: Int, at now: Instant) {
+    counts.shown += 1
+    if let newer = newest[permit.name], newer > permit.epoch, !isExcused(index, at: now) {
+      violate(.inOrder, "n\(index) shows \(permit) behind \(newer)", at: now)
+    }
+    newest[permit.name] = max(newest[permit.name] ?? permit.epoch, permit.epoch)
+  }
+
+  mutating func died(_ index: Int, _ world: World) {
+    guard let node = world.machines[index].ownership.epoch else { return }
+    for name in World.names {
+      guard let lease = world.store.table.lease(name), lease.holder == node, world.store.table.isActive(node) else {
+        continue
+      }
+      orphans.append(Orphan(name: name, epoch: lease.epoch, since: world.now))
+    }
+  }
+
+  // MARK: - Looks
+
+  /// Who decides. That begins in a turn alone, so it is looked at behind each.
+  mutating func lookAtLeases(_ world: World) {
+    for name in World.names {
+      var first: Int?
+      for machine in world.machines where !machine.isDead && !isExcused(machine.index, at: world.now) {
+        guard case .decides = machine.ownership.verdict(on: name, at: machine.clock.reading(at: world.now)) else {
+          continue
+        }
+        if let first { violate(.oneDecides, "n\(first) and n\(machine.index) about \(name.name)", at: world.now) }
+        first = machine.index
+      }
+    }
+  }
+
+  /// Who still decides, and what is still nobody's.
+  mutating func lookAtTime(_ world: World) {
+    for machine in world.machines where machine.isRunning && !isExcused(machine.index, at: world.now) {
+      let beat = lastBeats[machine.index]
+      let last = beat.map { $0.birth == machine.birth ? $0.sent : .zero } ?? .zero
+      guard world.now - last > .seconds(5) else { continue }
+      let verdict = machine.ownership.verdict(on: World.names[0], at: machine.clock.reading(at: world.now))
+      if verdict != .frozen { violate(.freezesInTime, "n\(machine.index)", at: world.now) }
+    }
+    guard let oldest = orphans.first, world.now - oldest.since > .seconds(10) else { return }
+    orphans.removeFirst()
+    guard isAnybodyWell(world, since: oldest.since) else { return }
+    counts.orphans += 1
+    guard world.store.table.lease(oldest.name)?.epoch == oldest.epoch else { return }
+    violate(.isTakenInTime, "\(oldest.name.name)", at: world.now)
+  }
+
+  /// Whether a node has had no trouble for so long that it must have seen the last beat of who died.
+  private func isAnybodyWell(_ world: World, since death: Instant) -> Bool {
+    world.machines.contains { machine in
+      machine.isRunning && world.faults.troubles[machine.index] == 0
+        && world.faults.wellSince[machine.index] + .seconds(7) < death
+    }
+  }
+
+  /// When all that heals is healed, and some time has passed.
+  mutating func lookAtRest(_ world: World) {
+    let lasting = Set(world.plan.faults.filter { $0.length == nil }.map(\.machine))
+    for name in World.names {
+      guard let lease = world.store.table.lease(name), let holder = lease.holder else {
+        violate(.comesToRest, "\(name.name) is nobody's", at: world.now)
+        continue
+      }
+      for machine in world.machines where !lasting.contains(machine.index) {
+        let verdict = machine.ownership.verdict(on: name, at: machine.clock.reading(at: world.now))
+        let expected: Verdict = machine.ownership.epoch == holder ? .decides(lease.epoch) : .elsewhere(holder)
+        if verdict != expected { violate(.comesToRest, "n\(machine.index) about \(lease): \(verdict)", at: world.now) }
+      }
+      if !world.store.table.isActive(holder) { violate(.comesToRest, "\(lease) of one that is out", at: world.now) }
+    }
+  }
+}

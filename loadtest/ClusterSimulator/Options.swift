@@ -1,0 +1,52 @@
+// What a run is like, beside its seed.
+
+import Basics
+import ClusterStore
+import Ownership
+
+/// What a machine around a node may do wrong.
+package struct WorldFlaws: OptionSet, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The clock is read once a turn: not again before effects leave.
+  package static let clockOnceATurn = WorldFlaws(rawValue: 1)
+  /// The clock stands while the process is stopped.
+  package static let clockOfMonotonic = WorldFlaws(rawValue: 2)
+}
+
+/// How a run is made.
+public struct Options: Sendable {
+  /// Kinds of faults that may come.
+  public var kinds = FaultKind.allCases
+  /// Whether a seed chooses among them.
+  public var isSwarm = true
+  /// For how long things go wrong.
+  public var span: ClosedRange<TimeDelta> = .seconds(40) ... .seconds(120)
+  /// For how long nothing goes wrong afterwards.
+  public var calm = TimeDelta.seconds(40)
+  /// How far clocks are from true time, at most.
+  public var partsPerMillion = 10_000
+  /// Whether each clock is as far from it as may be.
+  public var clocksAreExtreme = false
+  /// How seldom a lease is given back.
+  public var givesBackOnceIn = 12
+  /// What a run ends at.
+  public var looksAt = Set(Invariant.allCases)
+  /// Throws of the dice for nothing, which make it another run.
+  public var extraThrows = 0
+  package var flaws: OwnershipFlaws = []
+  package var store: StoreFlaws = []
+  package var world: WorldFlaws = []
+
+  /// As it is for nights.
+  public init() {}
+
+  /// As it is where time is short: faults of a minute at most.
+  public static var short: Options {
+    var options = Options()
+    options.span = .seconds(20) ... .seconds(60)
+    options.calm = .seconds(35)
+    return options
+  }
+}
