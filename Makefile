@@ -28,7 +28,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks cluster cluster-short overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,8 +40,8 @@ build: ## build the release program: .build/release/roost
 	@scripts/dependencies build
 	swift build $(RELEASE) --product roost
 
-test: ## run all tests: unit, scenario, cost of a packet, browser
-	@scripts/parts swift-test loadtest-build instructions browser-test
+test: ## run all tests: unit, scenario, cost of a packet, nodes of a cluster in virtual time, browser
+	@scripts/parts swift-test loadtest-build instructions cluster-short browser-test
 
 swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
@@ -94,7 +94,7 @@ stacks: build ## FFmpeg 8 before three Chromiums, and each stack alone in a room
 # programs as users do; besides, a build for release looks at a whole module at once, and finds other errors.
 loadtest-build:
 	@scripts/dependencies build
-	ROOST_PART=roost,loadtest,forward-bench,rules-bench swift build $(RELEASE)
+	ROOST_PART=roost,loadtest,forward-bench,rules-bench,cluster swift build $(RELEASE)
 	@mkdir -p out/loadtest
 
 loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video16, ARGUMENTS="--server URL" ...)
@@ -148,6 +148,15 @@ networks: ## hold the bandwidth estimator and the worker against their bars on e
 	@mkdir -p out/networks
 	.build/release/networks --json out/networks/networks.json --charts out/networks $(ARGUMENTS)
 	ROOST_NETWORKS=$(CURDIR)/out/networks/networks.json $(MAKE) swift-test FILTER=NeighbourTests
+
+cluster: ## hold nodes of a cluster against their bars in virtual time, where everything fails (a minute, from a warm build; ARGUMENTS="--seed 7" for one run and all about it)
+	@scripts/dependencies build
+	swift build $(RELEASE) --product cluster
+	.build/release/cluster $(ARGUMENTS)
+
+# What `make test` runs of it: fewer and shorter runs.
+cluster-short: loadtest-build
+	.build/release/cluster --short
 
 floods: loadtest-build ## flood a server with 30,000 datagrams a second of each kind, with rooms on it, in pairs with runs without (two hours; ARGUMENTS="--rounds 1 --duration 5" for a look); figures in out/floods
 	.build/release/loadtest --floods out/floods $(ARGUMENTS)

@@ -260,6 +260,10 @@ let package = Package(
     // Nodes of a cluster and their store in virtual time, and all that fails there; docs/decisions/0029-ownership.md.
     module(
       "ClusterSimulator", ["Basics", "Names", "Ownership", "ClusterStore"], path: "loadtest/ClusterSimulator"),
+    // The bars of a cluster; docs/decisions/0029-ownership.md.
+    .executableTarget(
+      name: "cluster", dependencies: ["Basics", "ClusterSimulator"], path: "loadtest/cluster", swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("m")]),
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",

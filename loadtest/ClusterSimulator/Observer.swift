@@ -57,6 +57,9 @@ public struct Counts: Sendable {
   public var late = 0
   /// Faults by kind.
   public var faults: [FaultKind: Int] = [:]
+
+  /// Nothing yet.
+  public init() {}
 }
 
 /// Sees everything.

@@ -26,11 +26,42 @@ public struct RunReport: Sendable {
   }
 }
 
+extension Counts {
+  /// Adds what happened in another run.
+  public mutating func add(_ other: Counts) {
+    for part in Self.parts.map(\.path) { self[keyPath: part] += other[keyPath: part] }
+    for (kind, number) in other.faults { faults[kind, default: 0] += number }
+  }
+
+  /// How often each has to happen in 500 runs, so that they have shown something.
+  public static var parts: [(name: String, path: WritableKeyPath<Counts, Int> & Sendable, least: Int)] {
+    [
+      ("fences", \.fences, 200), ("takeovers", \.takeovers, 200), ("thawed", \.thawed, 200),
+      ("begun anew", \.begunAnew, 200), ("orphans", \.orphans, 5), ("stopped inside", \.stoppedInside, 50),
+      ("thrown away", \.thrownAway, 25), ("unknown", \.unknown, 50), ("late", \.late, 50), ("shown", \.shown, 50_000),
+    ]
+  }
+
+  /// What happened too seldom in so many runs.
+  public func missing(in runs: Int) -> [String] {
+    Self.parts.filter { self[keyPath: $0.path] * 500 < $0.least * runs }.map { "\($0.name) \(self[keyPath: $0.path])" }
+      + FaultKind.allCases.filter { faults[$0, default: 0] * 500 < 20 * runs }.map { "\($0)" }
+  }
+
+  /// A line for people.
+  public var text: String { Self.parts.map { "\($0.name) \(self[keyPath: $0.path])" }.joined(separator: ", ") }
+}
+
 /// Makes runs.
 public enum Simulator {
   /// Makes one run. The same seed and the same options make the same one.
   public static func run(seed: UInt64, _ options: Options = Options()) -> RunReport {
-    let world = World(seed: seed, options)
+    run(seed: seed, options, plan: FaultPlan(seed: seed, options))
+  }
+
+  /// The same, with other faults than those of the seed.
+  static func run(seed: UInt64, _ options: Options, plan: FaultPlan) -> RunReport {
+    let world = World(seed: seed, options, plan: plan)
     world.run()
     let violation = world.observer.violation
     return RunReport(

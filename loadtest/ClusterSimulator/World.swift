@@ -26,9 +26,9 @@ final class World {
   private var happenings = 0
   private var atOnce = 0
 
-  init(seed: UInt64, _ options: Options, plan: FaultPlan? = nil) {
+  init(seed: UInt64, _ options: Options, plan: FaultPlan) {
     self.options = options
-    self.plan = plan ?? FaultPlan(seed: seed, options)
+    self.plan = plan
     delays = Dice(seed, .delays)
     order = Dice(seed, .order)
     workload = Dice(seed, .workload)
@@ -46,7 +46,7 @@ final class World {
       wake(index)
       add(.want(machine: index), after: claimPause())
     }
-    for (index, fault) in self.plan.faults.enumerated() { add(.begin(fault: index), at: fault.begin) }
+    for (index, fault) in plan.faults.enumerated() { add(.begin(fault: index), at: fault.begin) }
   }
 
   var end: Instant { plan.end + options.calm }
