@@ -21,19 +21,19 @@ extension StoreTable: TestedStore {}
 
   @Test func rowsThatAreFencedGoAtLast() {
     var table = StoreTable(mark: mark)
-    guard case .entered(let first, _, _) = table.apply(.enter(name: "a", boot: "", above: .none)) else {
+    guard case .entered(let first, _, _) = table.apply(.enter(name: "a", boot: "", process: one, above: .none)) else {
       Issue.record("refused")
       return
     }
-    _ = table.apply(.acquire(.room("hall"), by: NodeEpoch(1), under: mark))
+    _ = table.apply(.acquire(.room("hall"), by: Asker(NodeEpoch(1), of: one, beat: 0, under: mark)))
     for number in 1..<200 as Range<UInt32> {
-      _ = table.apply(.enter(name: "a", boot: "", above: .none))
-      _ = table.apply(.fence(NodeEpoch(number), at: 0, by: NodeEpoch(number + 1), under: mark))
+      _ = table.apply(.enter(name: "a", boot: "", process: one, above: .none))
+      _ = table.apply(.fence(NodeEpoch(number), at: 0, by: Asker(NodeEpoch(number + 1), of: one, beat: 0, under: mark)))
     }
     #expect(
       table.rowCount == StoreTable.mostFenced + 2, "the active one, and one that was fenced behind the last arrival")
     #expect(!table.isActive(first.epoch) && table.active.map(\.epoch) == [NodeEpoch(200)])
-    #expect(table.apply(.beat(first.epoch, knows: .none, under: mark)) == .refused(.notActive))
+    #expect(table.apply(.beat(Asker(first.epoch, of: one, beat: 0, under: mark), knows: .none)) == .refused(.gone))
     #expect(table.apply(.holder(.room("hall"))) == .lease(Lease(.room("hall"), holder: nil, epoch: LeaseEpoch(1))))
   }
 }

@@ -11,7 +11,7 @@ final class Bench {
 
   private(set) var now = Instant.zero
   private(set) var nodes: [Ownership]
-  private(set) var table = StoreTable(mark: StoreMark(system: 1, timeline: 1, incarnation: 1))
+  var table = StoreTable(mark: StoreMark(system: 1, timeline: 1, incarnation: 1))
   /// Effects of each node, but for those that the bench carries out.
   private(set) var heard: [[OwnershipEffect]]
   /// Nodes whose questions arrive nowhere.
@@ -24,9 +24,13 @@ final class Bench {
   private(set) var unheard: [StoreStatement] = []
 
   init(_ flaws: [OwnershipFlaws]) {
-    nodes = flaws.enumerated().map { Ownership(name: "n\($0.offset)", boot: "b", flaws: $0.element) }
+    nodes = flaws.enumerated().map {
+      Ownership(name: "n\($0.offset)", boot: "b", process: ProcessNumber(UInt64($0.offset)), flaws: $0.element)
+    }
     heard = flaws.map { _ in [] }
     poll()
+    // Nobody takes anything before.
+    advance(.seconds(6))
   }
 
   convenience init(_ count: Int) { self.init(Array(repeating: [], count: count)) }
@@ -61,6 +65,13 @@ final class Bench {
   func carryOutLate() {
     for statement in unheard { _ = table.apply(statement) }
     unheard = []
+  }
+
+  /// The store is another one now, and says so. - Parameter earlier: what it goes back to; nothing where it is emptied.
+  func goBack(to earlier: StoreTable? = nil) {
+    var mark = table.mark
+    mark.timeline += 1
+    table = earlier?.marked(mark) ?? StoreTable(mark: mark)
   }
 
   /// The connection ends. It is made again with the next poll after the pause.

@@ -50,10 +50,8 @@ import Testing
     bench.apply(.giveBack(Bench.hall), at: 0)
     bench.breakConnection(0)
     bench.deaf = []
-    bench.slow = [0]
-    bench.advance(.milliseconds(250))
+    bench.advance(.milliseconds(6_500))
     bench.want(0)
-    bench.answer()
     bench.carryOutLate()
     bench.want(1)
     return bench.decides(0) && bench.decides(1)
@@ -74,6 +72,7 @@ import Testing
     bench.deaf = []
     bench.advance(.seconds(1))
     #expect(bench.table.lease(Bench.hall)?.holder == nil, "it was given back again")
+    bench.advance(.seconds(6))
     bench.want(0)
     #expect(bench.verdict(0) == .decides(LeaseEpoch(2)))
     bench.carryOutLate()
@@ -88,7 +87,7 @@ import Testing
   }
 
   @Test func aStoreThatAnswersSomethingElseIsLeft() throws {
-    var node = Ownership(name: "n", boot: "b")
+    var node = Ownership(name: "n", boot: "b", process: ProcessNumber(1))
     #expect(node.poll(at: .zero) == [.connect])
     let effects = node.apply(.connected, at: .zero)
     guard case .ask(let question, _) = try #require(effects.first) else {

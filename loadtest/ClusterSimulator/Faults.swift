@@ -20,6 +20,12 @@ public enum FaultKind: Int, CaseIterable, Sendable {
   case slow
   /// The store's process is stopped: what is asked waits.
   case storeStopped
+  /// The store's process dies, and comes back without the last beats: they are flushed a little later than the rest.
+  case storeCrashed
+  /// A replica that lags takes over.
+  case failover
+  /// The store is emptied, a backup is started, or a dump is restored into the running server.
+  case storeBack
   /// What was asked on a connection that is over is carried out up to 10 s later.
   case statementLate
 
@@ -30,6 +36,7 @@ public enum FaultKind: Int, CaseIterable, Sendable {
     case .stopped: (.milliseconds(500), .seconds(15))
     case .killed: (.milliseconds(50), .seconds(20))
     case .storeStopped: (.seconds(1), .seconds(60))
+    case .storeCrashed, .failover, .storeBack: (.milliseconds(200), .seconds(5))
     case .statementLate: (.seconds(10), .seconds(60))
     }
   }
@@ -50,6 +57,10 @@ public struct Fault: Sendable {
   let resets: Bool
   /// Whether a process is stopped between a commit and its effects.
   let isBehindCommit: Bool
+  /// Which of several ways it goes.
+  let way: Int
+  /// How far the store goes back, where the kind leaves that open.
+  let age: TimeDelta
   /// When it begins.
   public let begin: Instant
   /// How long it lasts; nil for good.
@@ -58,7 +69,7 @@ public struct Fault: Sendable {
   /// Which machines it is about.
   func machines(of count: Int) -> [Int] {
     switch kind {
-    case .storeStopped, .statementLate: Array(0..<count)
+    case .storeStopped, .storeCrashed, .failover, .storeBack, .statementLate: Array(0..<count)
     case .twoTogether: [machine, (machine + 1) % count]
     default: [machine]
     }
@@ -86,8 +97,11 @@ public struct FaultPlan: Sendable {
     while options.isSwarm, kinds.count > 1, kinds.count > 5 || !dice.once(in: 4) {
       kinds.remove(at: dice.below(kinds.count))
     }
-    var faults = (0..<2 + dice.below(11)).map { _ in Self.fault(kinds, within: span, &dice) }
+    var faults = (0..<options.leastFaults + dice.below(options.mostFaults - options.leastFaults + 1)).map { _ in
+      Self.fault(kinds, within: span, options, &dice)
+    }
     if kinds.isEmpty { faults = [] }
+    if options.stopsAroundFailovers { faults = faults.map { $0.aroundAFailover(faults) } }
     let lasting = dice.once(in: 4) ? faults.lastIndex { $0.kind.mayLast } : nil
     if let lasting { faults[lasting] = faults[lasting].forGood }
     self.faults = faults.sorted { $0.begin < $1.begin }
@@ -96,19 +110,34 @@ public struct FaultPlan: Sendable {
 
   init(_ faults: [Fault], end: Instant) { (self.faults, self.end) = (faults, end) }
 
-  private static func fault(_ kinds: [FaultKind], within span: TimeDelta, _ dice: inout Dice) -> Fault {
+  private static func fault(_ kinds: [FaultKind], within span: TimeDelta, _ options: Options, _ dice: inout Dice)
+    -> Fault
+  {
     let kind = kinds.isEmpty ? .stopped : kinds[dice.below(kinds.count)]
-    let begin = dice.time(.seconds(2), span - .seconds(1))
+    let begin = dice.time(options.firstFault, span - .seconds(1))
     let length = dice.time(kind.length.least, kind.length.most)
     return Fault(
       kind: kind, machine: dice.below(3), isOut: dice.once(in: 2), resets: dice.once(in: 3),
-      isBehindCommit: dice.once(in: 2), begin: .zero + begin, length: min(length, span - begin))
+      isBehindCommit: dice.once(in: 2), way: dice.below(3), age: dice.time(.zero, .seconds(1)), begin: .zero + begin,
+      length: min(length, span - begin))
   }
 }
 
 extension Fault {
-  fileprivate var forGood: Fault {
+  fileprivate var forGood: Fault { from(begin, for: nil) }
+
+  /// Begins as long before a failover as it takes others to put the node out, and ends when the store is about to be back.
+  fileprivate func aroundAFailover(_ faults: [Fault]) -> Fault {
+    let next = faults.filter { $0.kind == .failover && $0.begin > .zero + .seconds(16) }.min { $0.begin < $1.begin }
+    guard kind == .stopped, let next, let length = next.length else { return self }
+    let early = TimeDelta.seconds(7) + age * 2
+    return from(next.begin - early, for: early + length - .milliseconds(300))
+  }
+
+  private func from(_ begin: Instant, for length: TimeDelta?) -> Fault {
     Fault(
-      kind: kind, machine: machine, isOut: isOut, resets: resets, isBehindCommit: false, begin: begin, length: nil)
+      kind: kind, machine: machine, isOut: isOut, resets: resets, isBehindCommit: false, way: way, age: age,
+      begin: begin,
+      length: length)
   }
 }

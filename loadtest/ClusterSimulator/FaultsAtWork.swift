@@ -24,6 +24,8 @@ extension World {
     case .cutFromStore, .twoTogether, .oneWay: cut(fault, by: 1)
     case .slow: slow(fault, by: 1)
     case .storeStopped: store.stops += 1
+    case .storeBack where fault.way == 2: store.restoreDump(at: now, age: .seconds(8) + fault.age * 30)
+    case .storeCrashed, .failover, .storeBack: storeLeaves()
     case .statementLate: faults.late += 1
     case .killed: kill(index)
     case .stopped where fault.isBehindCommit:
@@ -50,10 +52,24 @@ extension World {
     case .slow: slow(fault, by: -1)
     case .storeStopped:
       store.stops -= 1
-      if store.stops == 0 { releaseStore() }
+      releaseStore()
+    case .storeBack where fault.way == 2: break
+    case .storeCrashed, .failover, .storeBack: storeComes(fault)
     case .statementLate: faults.late -= 1
     case .killed: start(index)
     case .stopped, .paused: goOn(number)
+    }
+  }
+
+  /// The store is there again, and is not what it was.
+  private func storeComes(_ fault: Fault) {
+    store.absences -= 1
+    let left = now - (fault.length ?? .zero)
+    switch fault.kind {
+    case .storeCrashed: store.crash(at: left, losing: fault.age * 6 / 10)
+    case .failover: store.failOver(at: left, lag: fault.age * 3)
+    case .storeBack where fault.way == 1: store.failOver(at: left, lag: .seconds(8) + fault.age * 30)
+    default: store.empty(at: now)
     }
   }
 

@@ -46,7 +46,12 @@ struct Machine {
 
   init(index: Int, clock: SimClock, flaws: OwnershipFlaws) {
     (self.index, self.clock) = (index, clock)
-    ownership = Ownership(name: "n\(index)", boot: "b\(index)", flaws: flaws)
+    ownership = Self.process(index, birth: birth, flaws: flaws)
+  }
+
+  private static func process(_ index: Int, birth: Int, flaws: OwnershipFlaws) -> Ownership {
+    let process = ProcessNumber(UInt64(index) << 32 | UInt64(birth))
+    return Ownership(name: "n\(index)", boot: "b\(index)", process: process, flaws: flaws)
   }
 
   mutating func die() {
@@ -61,6 +66,6 @@ struct Machine {
   mutating func start(at now: Instant, flaws: OwnershipFlaws) {
     isDead = false
     clock.goOn(at: now)
-    ownership = Ownership(name: "n\(index)", boot: "b\(index)", flaws: flaws)
+    ownership = Self.process(index, birth: birth, flaws: flaws)
   }
 }

@@ -18,14 +18,16 @@ public struct Mutation: Sendable, CustomStringConvertible {
     options.span = .seconds(15) ... .seconds(40)
     (options.kinds, options.isSwarm, options.looksAt) = (kinds, false, [breaks])
     if breaks != .comesToRest { options.calm = .seconds(5) }
+    // Nobody holds anything before.
+    (options.firstFault, options.leastFaults) = (.seconds(7), 6)
     change(&options)
     (description, self.breaks, self.options) = (name, breaks, options)
   }
 
   /// All of them.
   public static let all = [
-    Mutation("untilFromAnswer", breaks: .oneDecides, by: [.slow, .oneWay, .stopped]) {
-      $0.flaws = .untilFromAnswer
+    Mutation("untilFromAnswer", breaks: .oneDecides, by: [.slow, .stopped]) {
+      ($0.flaws, $0.span) = (.untilFromAnswer, .seconds(14) ... .seconds(20))
     },
     Mutation("untilFromAnswer, frozen late", breaks: .freezesInTime, by: [.slow, .oneWay]) {
       $0.flaws = .untilFromAnswer
@@ -36,7 +38,12 @@ public struct Mutation: Sendable, CustomStringConvertible {
     Mutation("acquiresFromLiving", breaks: .oneDecides, by: []) { $0.store = .acquiresFromLiving },
     Mutation("thawsAfterFence", breaks: .oneDecides, by: [.stopped, .statementLate]) { $0.store = .thawsAfterFence },
     Mutation("clockOfMonotonic", breaks: .oneDecides, by: [.stopped]) { $0.world = .clockOfMonotonic },
-    Mutation("decidesAfterGiveBack", breaks: .oneDecides, by: [.statementLate, .cutFromStore, .slow]) {
+    Mutation("noQuietTime", breaks: .oneDecides, by: [.failover, .storeBack]) { $0.flaws = .noQuietTime },
+    Mutation("keepsLeasesOverMarks", breaks: .oneDecides, by: [.failover, .stopped]) {
+      ($0.flaws, $0.stopsAroundFailovers) = (.keepsLeasesOverMarks, true)
+    },
+    Mutation("beatLowerIsNoMark", breaks: .oneDecides, by: [.storeBack]) { $0.flaws = .beatLowerIsNoMark },
+    Mutation("decidesAfterGiveBack", breaks: .oneDecides, by: [.statementLate, .cutFromStore]) {
       $0.flaws = .decidesAfterGiveBack
       $0.givesBackOnceIn = 2
     },
@@ -49,5 +56,19 @@ public struct Mutation: Sendable, CustomStringConvertible {
   /// The first seed of `1...most` that breaks it; nil where none does.
   public func firstSeed(upTo most: UInt64) -> UInt64? {
     (1...most).first { Simulator.run(seed: $0, options).violation?.invariant == breaks }
+  }
+}
+
+extension Simulator {
+  /// Nodes whose clocks are so far from true time, each fast or slow, and that are cut off one or two at a time.
+  /// - Returns: the first seed of `1...most` in which two decide; nil where none does.
+  public static func firstBreak(partsPerMillion: Int, upTo most: UInt64) -> UInt64? {
+    var options = Options.short
+    options.span = .seconds(30) ... .seconds(45)
+    options.calm = .zero
+    (options.kinds, options.isSwarm, options.looksAt) = ([.cutFromStore], false, [.oneDecides, .inOrder])
+    (options.firstFault, options.leastFaults, options.mostFaults) = (.seconds(8), 2, 4)
+    (options.partsPerMillion, options.clocksAreExtreme) = (partsPerMillion, true)
+    return (1...most).first { run(seed: $0, options).violation != nil }
   }
 }

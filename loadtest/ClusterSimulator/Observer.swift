@@ -9,7 +9,7 @@ import Ownership
 public enum Invariant: String, CaseIterable, Sendable {
   /// Two nodes never both decide about one lease.
   case oneDecides
-  /// Nothing of an older epoch is shown after something of a newer one.
+  /// Nothing is shown under a lease after something was shown under one that was given later.
   case inOrder
   /// At rest each lease that is wanted has one holder, all say so, and nobody is frozen.
   case comesToRest
@@ -53,6 +53,8 @@ public struct Counts: Sendable {
   public var shown = 0
   /// Statements that were carried out, and whose answer nobody heard.
   public var unknown = 0
+  /// Leases that were written again into a store that had gone back.
+  public var registered = 0
   /// Statements that were late.
   public var late = 0
   /// Faults by kind.
@@ -71,13 +73,22 @@ struct Observer {
   private let looksAt: Set<Invariant>
   private(set) var violation: Violation?
   var counts = Counts()
-  /// The newest epoch of each name that was given or shown.
-  private var newest: [LeaseName: LeaseEpoch] = [:]
+  /// In which order leases were given. Their epochs do not say it where the store goes back.
+  private var order: [Given: Int] = [:]
+  private var ordered = 0
+  /// The newest of each name of which something was shown.
+  private var newest: [LeaseName: Int] = [:]
   /// When the newest beat of each process was sent that was taken.
   private var lastBeats: [Int: (birth: Int, sent: Instant)] = [:]
   /// Machines that are excused, as their clock stood with them.
   private var excused: [Int: Instant] = [:]
   private var orphans: [Orphan] = []
+
+  private struct Given: Hashable {
+    let name: LeaseName
+    let machine: Int
+    let epoch: LeaseEpoch
+  }
 
   /// A lease whose holder is dead.
   private struct Orphan {
@@ -107,12 +118,12 @@ struct Observer {
   /// Counts what a statement is about to change.
   mutating func willCarryOut(_ statement: StoreStatement, _ table: StoreTable) {
     switch statement {
-    case .fence(let node, let beat, let by, _):
+    case .fence(let node, let beat, let by):
       let stands = table.active.contains { $0.epoch == node && $0.beat == beat }
-      counts.fences += stands && table.isActive(by) ? 1 : 0
-    case .acquire(let name, let by, _):
+      counts.fences += stands && table.isActive(by.node) ? 1 : 0
+    case .acquire(let name, let by):
       guard let holder = table.lease(name)?.holder else { break }
-      counts.takeovers += !table.isActive(holder) && table.isActive(by) ? 1 : 0
+      counts.takeovers += !table.isActive(holder) && table.isActive(by.node) ? 1 : 0
     default: break
     }
   }
@@ -120,20 +131,23 @@ struct Observer {
   mutating func carriedOut(_ letter: Letter, _ answer: StoreAnswer) {
     switch (letter.statement, answer) {
     case (.enter, .entered), (.beat, .beaten):
-      if let before = lastBeats[letter.machine], before.birth == letter.birth, before.sent > letter.sent { return }
+      if let before = lastBeats[letter.machine], before.birth > letter.birth || before.sent > letter.sent { return }
       lastBeats[letter.machine] = (letter.birth, letter.sent)
-    case (.acquire, .lease(let lease)):
-      newest[lease.name] = max(newest[lease.name] ?? lease.epoch, lease.epoch)
+    case (.acquire, .lease(let lease)), (.register, .lease(let lease)):
+      ordered += 1
+      order[Given(name: lease.name, machine: letter.machine, epoch: lease.epoch)] = ordered
+      if case .register = letter.statement { counts.registered += 1 }
     default: break
     }
   }
 
   mutating func shown(_ permit: Permit, by index: Int, at now: Instant) {
     counts.shown += 1
-    if let newer = newest[permit.name], newer > permit.epoch, !isExcused(index, at: now) {
-      violate(.inOrder, "n\(index) shows \(permit) behind \(newer)", at: now)
+    let place = order[Given(name: permit.name, machine: index, epoch: permit.epoch)] ?? 0
+    if let newer = newest[permit.name], newer > place, !isExcused(index, at: now) {
+      violate(.inOrder, "n\(index) shows \(permit)", at: now)
     }
-    newest[permit.name] = max(newest[permit.name] ?? permit.epoch, permit.epoch)
+    newest[permit.name] = max(newest[permit.name] ?? 0, place)
   }
 
   mutating func died(_ index: Int, _ world: World) {
@@ -150,26 +164,21 @@ struct Observer {
 
   /// Who decides. That begins in a turn alone, so it is looked at behind each.
   mutating func lookAtLeases(_ world: World) {
+    let watched = world.machines.indices.filter { !world.machines[$0].isDead && !isExcused($0, at: world.now) }
     for name in World.names {
       var first: Int?
-      for machine in world.machines where !machine.isDead && !isExcused(machine.index, at: world.now) {
-        guard case .decides = machine.ownership.verdict(on: name, at: machine.clock.reading(at: world.now)) else {
-          continue
-        }
-        if let first { violate(.oneDecides, "n\(first) and n\(machine.index) about \(name.name)", at: world.now) }
-        first = machine.index
+      for index in watched where world.decides(index, about: name) {
+        if let first { violate(.oneDecides, "n\(first) and n\(index) about \(name.name)", at: world.now) }
+        first = index
       }
     }
   }
 
   /// Who still decides, and what is still nobody's.
   mutating func lookAtTime(_ world: World) {
-    for machine in world.machines where machine.isRunning && !isExcused(machine.index, at: world.now) {
-      let beat = lastBeats[machine.index]
-      let last = beat.map { $0.birth == machine.birth ? $0.sent : .zero } ?? .zero
-      guard world.now - last > .seconds(5) else { continue }
-      let verdict = machine.ownership.verdict(on: World.names[0], at: machine.clock.reading(at: world.now))
-      if verdict != .frozen { violate(.freezesInTime, "n\(machine.index)", at: world.now) }
+    for index in world.machines.indices where world.now - (lastBeats[index]?.sent ?? .zero) > .seconds(5) {
+      guard world.machines[index].isRunning, !isExcused(index, at: world.now) else { continue }
+      if world.verdict(of: index, on: World.names[0]) != .frozen { violate(.freezesInTime, "n\(index)", at: world.now) }
     }
     guard let oldest = orphans.first, world.now - oldest.since > .seconds(10) else { return }
     orphans.removeFirst()

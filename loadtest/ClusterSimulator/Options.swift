@@ -23,6 +23,14 @@ public struct Options: Sendable {
   public var isSwarm = true
   /// For how long things go wrong.
   public var span: ClosedRange<TimeDelta> = .seconds(40) ... .seconds(120)
+  /// When the first fault comes, at the earliest.
+  public var firstFault = TimeDelta.seconds(2)
+  /// How many faults there are, at least.
+  public var leastFaults = 2
+  /// How many faults there are, at most.
+  public var mostFaults = 12
+  /// Whether processes are stopped when the store fails, and have been put out shortly before.
+  public var stopsAroundFailovers = false
   /// For how long nothing goes wrong afterwards.
   public var calm = TimeDelta.seconds(40)
   /// How far clocks are from true time, at most.

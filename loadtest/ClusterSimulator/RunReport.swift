@@ -38,14 +38,15 @@ extension Counts {
     [
       ("fences", \.fences, 200), ("takeovers", \.takeovers, 200), ("thawed", \.thawed, 200),
       ("begun anew", \.begunAnew, 200), ("orphans", \.orphans, 5), ("stopped inside", \.stoppedInside, 50),
-      ("thrown away", \.thrownAway, 25), ("unknown", \.unknown, 50), ("late", \.late, 50), ("shown", \.shown, 50_000),
+      ("thrown away", \.thrownAway, 25), ("unknown", \.unknown, 50), ("late", \.late, 50),
+      ("registered", \.registered, 20), ("shown", \.shown, 50_000),
     ]
   }
 
   /// What happened too seldom in so many runs.
   public func missing(in runs: Int) -> [String] {
-    Self.parts.filter { self[keyPath: $0.path] * 500 < $0.least * runs }.map { "\($0.name) \(self[keyPath: $0.path])" }
-      + FaultKind.allCases.filter { faults[$0, default: 0] * 500 < 20 * runs }.map { "\($0)" }
+    Self.parts.filter { self[keyPath: $0.path] < $0.least * runs / 500 }.map { "\($0.name) \(self[keyPath: $0.path])" }
+      + FaultKind.allCases.filter { faults[$0, default: 0] < 20 * runs / 500 }.map { "\($0)" }
   }
 
   /// A line for people.

@@ -40,7 +40,7 @@ extension Fault {
   fileprivate var halved: Fault? {
     guard let length, length > .milliseconds(50) else { return nil }
     return Fault(
-      kind: kind, machine: machine, isOut: isOut, resets: resets, isBehindCommit: isBehindCommit, begin: begin,
-      length: length / 2)
+      kind: kind, machine: machine, isOut: isOut, resets: resets, isBehindCommit: isBehindCommit, way: way, age: age,
+      begin: begin, length: length / 2)
   }
 }

@@ -35,12 +35,13 @@ extension World {
       observer.counts.late += 1
       return add(.toStore(letter), after: delays.time(.zero, .seconds(10)))
     }
+    if store.absences > 0 { return observer.unknown() }
     if store.stops > 0 { store.waiting.append(letter) } else { execute(letter) }
   }
 
   private func execute(_ letter: Letter) {
     observer.willCarryOut(letter.statement, store.table)
-    let answer = store.table.apply(letter.statement)
+    let answer = store.apply(letter.statement, at: now)
     observer.carriedOut(letter, answer)
     guard isOpen(letter) else { return observer.unknown() }
     let answered = QuestionAnswered(question: letter.question, answer: answer)
@@ -60,6 +61,7 @@ extension World {
 
   func dial(_ index: Int) {
     wires[index].dial()
+    if store.absences > 0, !wires[index].isCut { return refuse(index) }
     guard !wires[index].isCut else { return }
     let back = wires[index].out.arrival(at: now, &delays) - now
     add(
@@ -67,9 +69,12 @@ extension World {
       at: wires[index].back.arrival(at: now + back, &delays))
   }
 
+  /// Nobody listens: the node hears so at once.
+  private func refuse(_ index: Int) { hear(.ownership(.broken), at: index) }
+
   /// A store that is stopped does not greet; the node gives up and tries again.
   func connectionIsUp(_ index: Int, _ connection: Int) {
-    guard wires[index].connection == connection, !wires[index].isCut, store.stops == 0, !machines[index].isDead else {
+    guard wires[index].connection == connection, !wires[index].isCut, store.answers, !machines[index].isDead else {
       return
     }
     wires[index].isOpen = true
@@ -97,7 +102,15 @@ extension World {
     }
   }
 
+  /// The store's process ends, and with it all connections and whatever waits.
+  func storeLeaves() {
+    store.absences += 1
+    store.waiting = []
+    for index in wires.indices { reset(index) }
+  }
+
   func releaseStore() {
+    guard store.answers else { return }
     let waiting = store.waiting
     store.waiting = []
     waiting.forEach(execute)

@@ -24,11 +24,27 @@ struct Trace {
   /// The last steps, a line each.
   var lines: [String] {
     let inOrder = last.count < Self.kept ? last : Array(last[place...] + last[..<place])
-    return inOrder.map { "\($0.at.nanoseconds / 1_000) µs \($0.what)" }
+    return inOrder.map { "\($0.at.nanoseconds / 1_000) µs \($0.what.text)" }
   }
 }
 
 extension Happening {
+  /// A line for people.
+  fileprivate var text: String {
+    switch self {
+    case .deadline(let machine, _): "n\(machine) wakes"
+    case .turn(let machine, _): "n\(machine) goes on"
+    case .toStore(let letter):
+      "n\(letter.machine) \(letter.question.rawValue)\(letter.isLate ? " late" : ""): \(letter.statement.text)"
+    case .fromStore(let machine, _, let answered):
+      "n\(machine) \(answered.question.rawValue) is answered: \(answered.answer.text)"
+    case .connectionUp(let machine, _): "n\(machine) is connected"
+    case .begin(let fault): "fault \(fault) begins"
+    case .end(let fault): "fault \(fault) ends"
+    case .want(let machine): "n\(machine) is asked"
+    }
+  }
+
   /// What tells it from others, as far as a number can.
   fileprivate var code: UInt64 {
     switch self {
@@ -50,14 +66,33 @@ extension Happening {
   }
 }
 
+extension Lease {
+  fileprivate var text: String { "\(name.name) e\(epoch.rawValue) of \(holder.map { "\($0.rawValue)" } ?? "nobody")" }
+}
+
 extension StoreStatement {
+  fileprivate var text: String {
+    switch self {
+    case .enter(_, _, _, let above): "enter above \(above.rawValue)"
+    case .beat(let by, _): "beat of \(by.node.rawValue) behind \(by.beat)"
+    case .fence(let node, let beat, let by): "fence \(node.rawValue) at \(beat) by \(by.node.rawValue)"
+    case .acquire(let name, let by): "acquire \(name.name) by \(by.node.rawValue)"
+    case .giveBack(let name, let epoch, let by): "give back \(name.name) e\(epoch.rawValue) by \(by.node.rawValue)"
+    case .register(let name, let seen, let above, _, let by):
+      "register \(name.name) seen e\(seen.rawValue) above e\(above.rawValue) by \(by.node.rawValue)"
+    case .held(let by): "held by \(by.node.rawValue)"
+    case .holder(let name): "holder of \(name.name)"
+    }
+  }
+
   fileprivate var code: UInt64 {
     switch self {
     case .enter: 1
     case .beat: 2
-    case .fence(let node, _, _, _): 3 ^ UInt64(node.rawValue) << 32
-    case .acquire(let name, _, _): 4 ^ name.code << 32
-    case .giveBack(let name, let epoch, _, _): 5 ^ (name.code ^ epoch.rawValue << 8) << 32
+    case .fence(let node, _, _): 3 ^ UInt64(node.rawValue) << 32
+    case .acquire(let name, _): 4 ^ name.code << 32
+    case .register(let name, let seen, _, _, _): 8 ^ (name.code ^ seen.rawValue << 8) << 32
+    case .giveBack(let name, let epoch, _): 5 ^ (name.code ^ epoch.rawValue << 8) << 32
     case .held: 6
     case .holder(let name): 7 ^ name.code << 32
     }
@@ -65,6 +100,19 @@ extension StoreStatement {
 }
 
 extension StoreAnswer {
+  fileprivate var text: String {
+    switch self {
+    case .entered(let row, let rows, _): "entered as \(row.epoch.rawValue) of \(rows.count)"
+    case .beaten(let rows): "beaten " + rows.map { "\($0.epoch.rawValue):\($0.beat)" }.joined(separator: " ")
+    case .fenced(let node): "fenced \(node.rawValue)"
+    case .lease(let lease): lease.text
+    case .leases(let leases): leases.map(\.text).joined(separator: ", ")
+    case .done: "done"
+    case .refused(.held(let lease)): "held: \(lease.text)"
+    case .refused(let refusal): "\(refusal)"
+    }
+  }
+
   fileprivate var code: UInt64 {
     switch self {
     case .entered(let row, _, _): 1 ^ UInt64(row.epoch.rawValue) << 32

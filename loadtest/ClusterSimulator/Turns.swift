@@ -25,6 +25,13 @@ extension World {
     observer.lookAtLeases(self)
   }
 
+  func verdict(of index: Int, on name: LeaseName) -> Verdict {
+    machines[index].ownership.verdict(on: name, at: clock(index))
+  }
+  func decides(_ index: Int, about name: LeaseName) -> Bool {
+    if case .decides = verdict(of: index, on: name) { true } else { false }
+  }
+
   private func clock(_ index: Int) -> Instant { machines[index].clock.reading(at: now) }
 
   /// The second half: what was committed is shown, if the node still decides.

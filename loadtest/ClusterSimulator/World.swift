@@ -33,6 +33,7 @@ final class World {
     order = Dice(seed, .order)
     workload = Dice(seed, .workload)
     store = StoreServer(flaws: options.store)
+    store.keepsHistory = plan.faults.contains { [.storeCrashed, .failover, .storeBack].contains($0.kind) }
     observer = Observer(options.looksAt)
     faults = FaultState()
     var clocks = Dice(seed, .clocks)

@@ -16,7 +16,12 @@ struct LeaseBar {
     let broken = runSeeds()
     let missing = counts.missing(in: Int(command.seeds))
     let (found, worst) = findErrors()
-    isHeld = broken == 0 && missing.isEmpty && found == Mutation.all.count
+    let near = Simulator.firstBreak(partsPerMillion: 10_000, upTo: 300)
+    let far = Simulator.firstBreak(partsPerMillion: 231_000, upTo: 300)
+    isHeld = broken == 0 && missing.isEmpty && found == Mutation.all.count && near == nil && far != nil
+    print(
+      "  clocks 2 % apart: \(near.map { "broken by \($0)" } ?? "held") · 60 %: \(far.map { "broken by \($0)" } ?? "HELD")"
+    )
     print("  \(counts.text)")
     if !missing.isEmpty { print("  too seldom: \(missing.joined(separator: ", "))") }
     print(
@@ -33,6 +38,7 @@ struct LeaseBar {
       counts.add(report.counts)
       guard report.violation != nil else { continue }
       if broken == 0 { print(Simulator.shrink(report, command.options).text) }
+      if broken > 0, let violation = report.violation { print("seed \(seed): \(violation.invariant), too") }
       broken += 1
     }
     return broken
@@ -46,6 +52,7 @@ struct LeaseBar {
         continue
       }
       found += 1
+      print("  \(mutation): found after \(seed) seeds")
       worst = max(worst, seed)
     }
     return (found, worst)

@@ -8,9 +8,11 @@ public struct StoreTable: Hashable, Sendable {
   public static let mostFenced = 64
 
   /// What tells it from another store.
-  public let mark: StoreMark
+  public private(set) var mark: StoreMark
   private var rows: [NodeEpoch: NodeRow] = [:]
   private var leases: [LeaseName: Lease] = [:]
+  /// Under which mark each lease was written.
+  private var marks: [LeaseName: StoreMark] = [:]
   private var newest = NodeEpoch.none
   private let flaws: StoreFlaws
 
@@ -28,24 +30,36 @@ public struct StoreTable: Hashable, Sendable {
   /// Whether a node is neither fenced nor gone.
   public func isActive(_ node: NodeEpoch) -> Bool { rows[node].map { !$0.isFenced } ?? false }
 
+  /// The same under another mark, as a replica or a backup has it.
+  package func marked(_ mark: StoreMark) -> StoreTable {
+    var copy = self
+    copy.mark = mark
+    return copy
+  }
+
   /// Carries a statement out, wholly or not at all.
   public mutating func apply(_ statement: StoreStatement) -> StoreAnswer {
     switch statement {
-    case .enter(let name, let boot, let above): enter(name, boot, above: above)
-    case .beat(let node, let knows, let mark): refusal(of: node, mark) ?? beat(node, knows)
-    case .fence(let node, let beat, let by, let mark): refusal(of: by, mark) ?? fence(node, at: beat)
-    case .acquire(let name, let by, let mark): refusal(of: by, mark) ?? acquire(name, by: by)
-    case .giveBack(let name, let epoch, let by, let mark): refusal(of: by, mark) ?? giveBack(name, epoch, by: by)
-    case .held(let node): isActive(node) ? .leases(held(by: node)) : .refused(.notActive)
+    case .enter(let name, let boot, let process, let above): enter(name, boot, process, above: above)
+    case .beat(let by, let knows): refusal(of: by) ?? beat(by.node, knows)
+    case .fence(let node, let beat, let by): refusal(of: by) ?? fence(node, at: beat)
+    case .acquire(let name, let by): refusal(of: by) ?? acquire(name, by: by.node)
+    case .giveBack(let name, let epoch, let by): refusal(of: by) ?? giveBack(name, epoch, by: by.node)
+    case .register(let name, let seen, let above, let old, let by):
+      refusal(of: by) ?? register(name, seen, above: above, instead: old, by: by.node)
+    case .held(let by): refusal(of: by) ?? .leases(held(by: by.node))
     case .holder(let name): .lease(seen(name))
     }
   }
 
   /// Why somebody may not change anything.
-  private func refusal(of node: NodeEpoch, _ mark: StoreMark) -> StoreAnswer? {
-    guard mark == self.mark else { return .refused(.mark(self.mark)) }
-    if flaws.contains(.thawsAfterFence), rows[node] != nil { return nil }
-    return isActive(node) ? nil : .refused(.notActive)
+  private func refusal(of asker: Asker) -> StoreAnswer? {
+    guard asker.mark == mark else { return .refused(.mark(mark)) }
+    guard let row = rows[asker.node] else { return .refused(.gone) }
+    guard row.process == asker.process else { return .refused(.wentBack) }
+    if flaws.contains(.thawsAfterFence) { return nil }
+    guard !row.isFenced else { return .refused(.notActive) }
+    return row.beat < asker.beat ? .refused(.wentBack) : nil
   }
 
   private func held(by node: NodeEpoch) -> [Lease] {
@@ -59,10 +73,11 @@ public struct StoreTable: Hashable, Sendable {
     return lease
   }
 
-  private mutating func enter(_ name: String, _ boot: String, above: NodeEpoch) -> StoreAnswer {
+  private mutating func enter(_ name: String, _ boot: String, _ process: ProcessNumber, above: NodeEpoch) -> StoreAnswer
+  {
     guard let epoch = max(newest, above).next else { return .refused(.noneLeft) }
     newest = epoch
-    let row = NodeRow(name: name, boot: boot, epoch: epoch)
+    let row = NodeRow(name: name, boot: boot, process: process, epoch: epoch)
     rows[epoch] = row
     let fenced = rows.values.filter(\.isFenced).map(\.epoch).sorted()
     for old in fenced.dropLast(Self.mostFenced) { rows[old] = nil }
@@ -91,11 +106,25 @@ public struct StoreTable: Hashable, Sendable {
     let before = seen(name)
     let mayRob = flaws.contains(.acquiresFromLiving) && before.holder != node
     if before.holder != nil, !mayRob { return .refused(.held(before)) }
-    if let old = leases[name]?.holder { rows[old]?.changes &+= 1 }
-    rows[node]?.changes &+= 1
-    let lease = Lease(name, holder: node, epoch: before.epoch.next)
-    leases[name] = lease
+    return write(Lease(name, holder: node, epoch: before.epoch.next))
+  }
+
+  /// Both whom a lease leaves and whom it comes to are told by their rows.
+  private mutating func write(_ lease: Lease) -> StoreAnswer {
+    if let old = leases[lease.name]?.holder { rows[old]?.changes &+= 1 }
+    if let new = lease.holder { rows[new]?.changes &+= 1 }
+    leases[lease.name] = lease
+    marks[lease.name] = mark
     return .lease(lease)
+  }
+
+  private mutating func register(
+    _ name: LeaseName, _ epoch: LeaseEpoch, above: LeaseEpoch, instead old: NodeEpoch, by node: NodeEpoch
+  ) -> StoreAnswer {
+    let before = seen(name)
+    guard before.epoch == epoch else { return .refused(.moved(leases[name])) }
+    if let holder = before.holder, holder != old, marks[name] == mark { return .refused(.held(before)) }
+    return write(Lease(name, holder: node, epoch: max(before.epoch, above).next))
   }
 
   private mutating func giveBack(_ name: LeaseName, _ epoch: LeaseEpoch, by node: NodeEpoch) -> StoreAnswer {

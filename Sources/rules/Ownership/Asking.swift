@@ -15,7 +15,29 @@ extension Ownership {
     guard case .dialling = line.state else { return }
     line.state = .up
     heart.due = now
+    keepQuiet(from: now)
     askWhatIsDue(at: now, &effects)
+  }
+
+  /// Others may still decide about what the store says is nobody's: it may have gone back.
+  private mutating func keepQuiet(from now: Instant) {
+    if !flaws.contains(.noQuietTime) { heart.quietUntil = now + OwnershipTimes.quiet }
+  }
+
+  /// The store is another than it was. Who decides enters anew and writes its leases again; who is frozen holds nothing.
+  mutating func meetAnotherStore(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    keepQuiet(from: now)
+    guard heart.decides(at: now) else { return beginAnew(at: now, &effects) }
+    heart.register()
+    heart.due = now
+    watch.clear()
+    directory = Directory()
+    line.forgetQuestions()
+    askWhatIsDue(at: now, &effects)
+  }
+
+  func asker(_ row: NodeRow) -> Asker {
+    Asker(row.epoch, of: process, beat: flaws.contains(.beatLowerIsNoMark) ? 0 : row.beat, under: heart.mark)
   }
 
   mutating func broken(at now: Instant) {
@@ -31,28 +53,30 @@ extension Ownership {
 
   /// A row, a beat, others to be put out.
   mutating func askWhatIsDue(at now: Instant, _ effects: inout [OwnershipEffect]) {
-    guard let own = heart.row else {
+    guard let own = heart.row, !heart.isRegistering else {
       if !line.isEntering, now >= heart.due {
         heart.due = now + OwnershipTimes.beat
-        ask(.enter(name: name, boot: boot, above: heart.newest), at: now, &effects)
+        ask(.enter(name: name, boot: boot, process: process, above: heart.newest), at: now, &effects)
       }
       return
     }
     if now >= heart.due, !line.isBeating {
       heart.due = now + OwnershipTimes.beat
       // Without the bound of other questions: the node lives by it.
-      effects.append(line.ask(.beat(own.epoch, knows: heart.newest, under: heart.mark), at: now))
+      effects.append(line.ask(.beat(asker(own), knows: heart.newest), at: now))
     }
     for (node, beat) in watch.due(at: now) {
-      ask(.fence(node, at: beat, by: own.epoch, under: heart.mark), at: now, &effects)
+      ask(.fence(node, at: beat, by: asker(own)), at: now, &effects)
     }
   }
 
   /// Somebody needs the owner: the lease is taken where nobody has it, and looked at where the node may take nothing.
   mutating func want(_ name: LeaseName, at now: Instant, _ effects: inout [OwnershipEffect]) {
-    guard let own = heart.row, holdings.held[name] == nil else { return }
-    let takes = heart.decides(at: now) && !holdings.isUnsure
-    let statement = takes ? StoreStatement.acquire(name, by: own.epoch, under: heart.mark) : .holder(name)
+    guard let own = heart.row, !heart.isRegistering, holdings.held[name] == nil, holdings.pending[name] == nil else {
+      return
+    }
+    let takes = heart.decides(at: now) && !holdings.isUnsure && now >= heart.quietUntil
+    let statement = takes ? StoreStatement.acquire(name, by: asker(own)) : .holder(name)
     if !line.isAsked(statement) { ask(statement, at: now, &effects) }
   }
 
@@ -61,7 +85,7 @@ extension Ownership {
     _ name: LeaseName, _ epoch: LeaseEpoch, at now: Instant, _ effects: inout [OwnershipEffect]
   ) {
     guard let own = heart.row else { return }
-    let statement = StoreStatement.giveBack(name, epoch, by: own.epoch, under: heart.mark)
+    let statement = StoreStatement.giveBack(name, epoch, by: asker(own))
     if !line.isAsked(statement) { ask(statement, at: now, &effects) }
   }
 
@@ -71,13 +95,14 @@ extension Ownership {
     for (name, epoch) in holdings.returned.sorted(by: { $0.key < $1.key }) {
       returnLease(name, epoch, at: now, &effects)
     }
-    let reading = StoreStatement.held(by: own.epoch)
+    for name in holdings.pending.keys.sorted() where !line.isRegistering(name) { ask(.holder(name), at: now, &effects) }
+    let reading = StoreStatement.held(by: asker(own))
     if holdings.isUnsure, !line.isAsked(reading) { ask(reading, at: now, &effects) }
   }
 
   /// Nothing that was held is held, and what was asked is forgotten. Leases of the old epoch are void once others have put it out.
   mutating func beginAnew(at now: Instant, _ effects: inout [OwnershipEffect]) {
-    effects += holdings.held.keys.sorted().map(OwnershipEffect.lost)
+    effects += Set(holdings.held.keys).union(holdings.pending.keys).sorted().map(OwnershipEffect.lost)
     effects.append(.beginAnew)
     heart.stop()
     holdings = Holdings()

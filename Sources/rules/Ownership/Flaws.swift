@@ -18,6 +18,13 @@ package struct OwnershipFlaws: OptionSet, Hashable, Sendable {
   /// Leases that came without an answer are never looked for.
   package static let forgetsLostAnswers = OwnershipFlaws(rawValue: 8)
 
+  /// Nobody waits after a break, or under another mark.
+  package static let noQuietTime = OwnershipFlaws(rawValue: 32)
+  /// Another mark is taken for the same.
+  package static let keepsLeasesOverMarks = OwnershipFlaws(rawValue: 64)
+  /// That a beat is lower than it was says nothing.
+  package static let beatLowerIsNoMark = OwnershipFlaws(rawValue: 128)
+
   /// After how long others are put out, where it is another time than it has to be.
   var patience: TimeDelta? {
     if contains(.fencesAfter3s) { return .seconds(3) }

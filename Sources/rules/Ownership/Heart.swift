@@ -13,6 +13,10 @@ struct Heart: Sendable {
   private(set) var isFrozen = true
   /// When the next beat is to be sent.
   var due = Instant(nanoseconds: .min)
+  /// The node takes no lease before this.
+  var quietUntil = Instant(nanoseconds: .min)
+  /// Whether the store is another one, and a row in it has been asked for. The node decides on meanwhile, as long as it may.
+  private(set) var isRegistering = false
   /// The highest epoch that this process has had or seen.
   private(set) var newest = NodeEpoch.none
 
@@ -23,6 +27,7 @@ struct Heart: Sendable {
     (self.row, self.mark) = (row, mark)
     until = sent + OwnershipTimes.decides
     newest = max(newest, row.epoch)
+    isRegistering = false
   }
 
   /// A beat was taken. - Parameter from: when it was sent.
@@ -30,6 +35,10 @@ struct Heart: Sendable {
     self.row = row
     until = max(until, from + OwnershipTimes.decides)
   }
+
+  mutating func register() { isRegistering = true }
+  /// The flaw: goes on in another store as if it were the same.
+  mutating func take(_ mark: StoreMark, at now: Instant) { (self.mark, due) = (mark, now) }
 
   mutating func see(_ rows: [NodeRow]) { newest = rows.reduce(newest) { max($0, $1.epoch) } }
 
@@ -45,6 +54,6 @@ struct Heart: Sendable {
   mutating func stop() {
     row = nil
     until = Instant(nanoseconds: .min)
-    isFrozen = true
+    (isFrozen, isRegistering) = (true, false)
   }
 }

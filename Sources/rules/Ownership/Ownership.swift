@@ -10,6 +10,7 @@ import Names
 public struct Ownership: Sendable {
   let name: String
   let boot: String
+  let process: ProcessNumber
   let flaws: OwnershipFlaws
   var line = StoreLine()
   var heart = Heart()
@@ -20,17 +21,20 @@ public struct Ownership: Sendable {
   /// A process that has not entered. - Parameters:
   ///   - name: the node's, by which operators know it.
   ///   - boot: the boot of the machine that it runs on.
-  public init(name: String, boot: String) { self.init(name: name, boot: boot, flaws: []) }
+  ///   - process: drawn at random for each process.
+  public init(name: String, boot: String, process: ProcessNumber) {
+    self.init(name: name, boot: boot, process: process, flaws: [])
+  }
 
-  package init(name: String, boot: String, flaws: OwnershipFlaws) {
-    (self.name, self.boot, self.flaws) = (name, boot, flaws)
+  package init(name: String, boot: String, process: ProcessNumber, flaws: OwnershipFlaws) {
+    (self.name, self.boot, self.process, self.flaws) = (name, boot, process, flaws)
     watch = Watch(flaws.patience ?? OwnershipTimes.fences)
   }
 
   /// Something has happened. What follows is to be carried out in order.
   public mutating func apply(_ input: OwnershipInput, at now: Instant) -> [OwnershipEffect] {
     var effects: [OwnershipEffect] = []
-    heart.tell(at: now, &effects)
+    settle(at: now, &effects)
     switch input {
     case .connected: connected(at: now, &effects)
     case .broken: broken(at: now)
@@ -38,6 +42,7 @@ public struct Ownership: Sendable {
       if let asked = line.take(id) { hear(answer, to: asked, at: now, &effects) }
     case .want(let name): want(name, at: now, &effects)
     case .giveBack(let name):
+      if holdings.dropPending(name) { break }
       if let epoch = holdings.giveBack(name) { returnLease(name, epoch, at: now, &effects) }
     case .threwAway: beginAnew(at: now, &effects)
     }
@@ -48,7 +53,7 @@ public struct Ownership: Sendable {
   /// Time has passed.
   public mutating func poll(at now: Instant) -> [OwnershipEffect] {
     var effects: [OwnershipEffect] = []
-    heart.tell(at: now, &effects)
+    settle(at: now, &effects)
     switch line.state {
     case .down(let until) where now >= until:
       line.state = .dialling(since: now)
@@ -65,14 +70,22 @@ public struct Ownership: Sendable {
     var next = line.deadline
     func consider(_ instant: Instant?) { next = [next, instant].compactMap { $0 }.min() }
     if !heart.isFrozen { consider(heart.until) }
+    consider(holdings.pending.values.map(\.until).min())
     guard line.isUp else { return next }
-    if heart.row == nil {
+    if heart.row == nil || heart.isRegistering {
       if !line.isEntering { consider(heart.due) }
     } else {
       if !line.isBeating { consider(heart.due) }
       consider(watch.deadline)
     }
     return next
+  }
+
+  /// What ends by time alone.
+  private mutating func settle(at now: Instant, _ effects: inout [OwnershipEffect]) {
+    heart.tell(at: now, &effects)
+    if heart.isRegistering, !heart.decides(at: now) { beginAnew(at: now, &effects) }
+    effects += holdings.dropLapsed(at: now).map(OwnershipEffect.lost)
   }
 
   // MARK: - Looks
@@ -84,6 +97,7 @@ public struct Ownership: Sendable {
 
   /// What the node may say about a lease.
   public func verdict(on name: LeaseName, at now: Instant) -> Verdict {
+    if let pending = holdings.pending[name], now < pending.until { return .decides(pending.epoch) }
     guard heart.decides(at: now), !holdings.isUnsure else { return .frozen }
     return holdings.held[name].map(Verdict.decides) ?? .elsewhere(directory[name])
   }

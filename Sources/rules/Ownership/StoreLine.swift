@@ -39,14 +39,16 @@ struct StoreLine: Sendable {
     asked.firstIndex { $0.id == id }.map { asked.remove(at: $0) }
   }
 
-  func isAsked(_ statement: StoreStatement) -> Bool { asked.contains { $0.statement == statement } }
+  /// Whether the same has been asked, whatever was known of the store then.
+  func isAsked(_ statement: StoreStatement) -> Bool { asked.contains { $0.statement.about == statement.about } }
 
-  var isBeating: Bool {
-    asked.contains { if case .beat = $0.statement { true } else { false } }
+  /// Whether it is on its way that a lease is written again.
+  func isRegistering(_ name: LeaseName) -> Bool {
+    asked.contains { $0.statement.about == .register(name) || $0.statement.about == .holder(name) }
   }
-  var isEntering: Bool {
-    asked.contains { if case .enter = $0.statement { true } else { false } }
-  }
+
+  var isBeating: Bool { asked.contains { $0.statement.about == .beat } }
+  var isEntering: Bool { asked.contains { $0.statement.about == .enter } }
 
   /// When waiting is over: for the oldest answer, for a connection, or for the next attempt.
   var deadline: Instant? {
@@ -61,5 +63,30 @@ struct StoreLine: Sendable {
   mutating func down(at now: Instant) {
     asked.removeAll()
     state = .down(until: now + OwnershipTimes.pause)
+  }
+}
+
+/// What a statement is about.
+enum StatementSubject: Hashable, Sendable {
+  case enter, beat, held
+  case fence(NodeEpoch)
+  case acquire(LeaseName)
+  case giveBack(LeaseName, LeaseEpoch)
+  case register(LeaseName)
+  case holder(LeaseName)
+}
+
+extension StoreStatement {
+  var about: StatementSubject {
+    switch self {
+    case .enter: .enter
+    case .beat: .beat
+    case .held: .held
+    case .fence(let node, _, _): .fence(node)
+    case .acquire(let name, _): .acquire(name)
+    case .giveBack(let name, let epoch, _): .giveBack(name, epoch)
+    case .register(let name, _, _, _, _): .register(name)
+    case .holder(let name): .holder(name)
+    }
   }
 }

@@ -10,20 +10,40 @@ public struct QuestionID: Hashable, Comparable, Sendable {
   public static func < (a: QuestionID, b: QuestionID) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// Who asks, and what it knows of the store. A store that has gone back knows less, and refuses.
+public struct Asker: Hashable, Sendable {
+  /// Which node it is.
+  public let node: NodeEpoch
+  /// Which process it is: a row of another one's is not its own.
+  public let process: ProcessNumber
+  /// The last of its beats that was answered.
+  public let beat: UInt64
+  /// The store that it means.
+  public let mark: StoreMark
+
+  /// A node under a mark.
+  public init(_ node: NodeEpoch, of process: ProcessNumber, beat: UInt64, under mark: StoreMark) {
+    (self.node, self.process, self.beat, self.mark) = (node, process, beat, mark)
+  }
+}
+
 /// One transaction. Whatever it depends on is compared in it, so it may be carried out late or never.
 public enum StoreStatement: Hashable, Sendable {
   /// Makes a row for a process, with an epoch above `above` and all that were given before.
-  case enter(name: String, boot: String, above: NodeEpoch)
+  case enter(name: String, boot: String, process: ProcessNumber, above: NodeEpoch)
   /// Raises the node's beat where its row is active, and notes the newest node that it has seen. Reads all active rows.
-  case beat(NodeEpoch, knows: NodeEpoch, under: StoreMark)
+  case beat(Asker, knows: NodeEpoch)
   /// Puts a node out, where its beat is still this.
-  case fence(NodeEpoch, at: UInt64, by: NodeEpoch, under: StoreMark)
+  case fence(NodeEpoch, at: UInt64, by: Asker)
   /// Takes a lease that no active node holds, with the next epoch.
-  case acquire(LeaseName, by: NodeEpoch, under: StoreMark)
+  case acquire(LeaseName, by: Asker)
   /// Gives a lease back that is held under this epoch.
-  case giveBack(LeaseName, LeaseEpoch, by: NodeEpoch, under: StoreMark)
+  case giveBack(LeaseName, LeaseEpoch, by: Asker)
+  /// Writes a lease again that is decided about, into a store that has gone back. Its epoch there has to be `seen`; the next one is above
+  /// that and above `above`. An active holder under this mark keeps it, unless that is `instead`: the same node's earlier row.
+  case register(LeaseName, seen: LeaseEpoch, above: LeaseEpoch, instead: NodeEpoch, by: Asker)
   /// Reads what a node holds.
-  case held(by: NodeEpoch)
+  case held(by: Asker)
   /// Reads who holds a lease.
   case holder(LeaseName)
 }
@@ -50,8 +70,12 @@ public enum StoreAnswer: Hashable, Sendable {
 public enum StoreRefusal: Hashable, Sendable {
   /// The store is another than the node thinks.
   case mark(StoreMark)
-  /// The row of who asks is fenced, or gone.
+  /// The row of who asks is fenced.
   case notActive
+  /// There is no such row: it was fenced long ago, or the store has gone back.
+  case gone
+  /// The row of who asks has a lower beat than was answered, or is another process's: the store has gone back.
+  case wentBack
   /// The node that was to be fenced has beaten meanwhile.
   case beatMoved
   /// An active node holds the lease.

@@ -11,6 +11,9 @@ enum OwnershipTimes {
   static let decides = TimeDelta.seconds(4)
   /// How long others see a beat unchanged before they put the node out. Longer: what a dead node held is away for longer.
   static let fences = TimeDelta.seconds(6)
+  /// How long a node takes nothing after its connection began, or under another mark. Longer than `decides`, so that who decides still
+  /// has written its leases again.
+  static let quiet = TimeDelta.seconds(6)
   /// How long the store may take for an answer, and for a connection. Longer: a connection that is dead is dropped later.
   static let answer = TimeDelta.seconds(3)
   /// From the end of a connection to the next attempt.

@@ -29,6 +29,9 @@ struct Watch: Sendable {
     seen = next
   }
 
+  /// Whether a beat is lower than it was: the store has gone back.
+  func isLower(_ rows: [NodeRow]) -> Bool { rows.contains { seen[$0.epoch].map { $0.beat } ?? 0 > $0.beat } }
+
   /// Whose time is over, and at which beat: each once.
   mutating func due(at now: Instant) -> [(node: NodeEpoch, beat: UInt64)] {
     let due = seen.filter { !$0.value.isAsked && now >= $0.value.since + patience }

@@ -92,13 +92,23 @@ public struct StoreMark: Hashable, Sendable {
   }
 }
 
+/// A process, by a number that it has drawn at random. A store that has gone back may give an epoch again, and this tells who has it.
+public struct ProcessNumber: Hashable, Sendable {
+  /// The number.
+  public let rawValue: UInt64
+  /// The process of this number.
+  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// A node, as the store has it.
 public struct NodeRow: Hashable, Sendable {
   /// Its name, by which operators know it. A process that starts again has the same.
   public let name: String
   /// The boot of the machine that it runs on.
   public let boot: String
-  /// Which process it is.
+  /// Whose row it is.
+  public let process: ProcessNumber
+  /// Which process it is, in the order in which they came.
   public let epoch: NodeEpoch
   /// Grows with each beat.
   public var beat: UInt64 = 0
@@ -110,7 +120,7 @@ public struct NodeRow: Hashable, Sendable {
   public var knows: NodeEpoch = .none
 
   /// A node that has just come.
-  public init(name: String, boot: String, epoch: NodeEpoch) {
-    (self.name, self.boot, self.epoch) = (name, boot, epoch)
+  public init(name: String, boot: String, process: ProcessNumber, epoch: NodeEpoch) {
+    (self.name, self.boot, self.process, self.epoch) = (name, boot, process, epoch)
   }
 }
