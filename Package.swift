@@ -359,7 +359,7 @@ let package = Package(
     tests(
       "AdminTests", ["Admin", "DoorKit", "Basics", "Calls", "Members", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
-    tests("RoostAdminTests", ["RoostAdmin", "RoostProtocol", "Basics"]),
+    tests("RoostAdminTests", ["RoostAdmin", "RoostProtocol", "Basics", "TestSupport", "TinyHTTP"]),
     tests("FuzzTests", ["FuzzTargets", "Members", "Basics", "RoostProtocol"]),
     tests(
       "ServerTests",

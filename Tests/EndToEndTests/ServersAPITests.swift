@@ -267,30 +267,6 @@ extension EndToEnd {
       }
     }
 
-    /// Whoever answers with another address is not given what is for this one, and not more is kept than an answer may have.
-    @Test func theSwiftPackageGoesNowhereElse() async throws {
-      let elsewhere = try Receiver { _ in "200 OK" }
-      defer { elsewhere.stop() }
-      let server = try TinyServer.answering { request in
-        switch request.path {
-        case "/api/v1/calls": TinyAnswer("302 Found\r\nlocation: http://127.0.0.1:\(elsewhere.port)/")
-        case "/api/v1/rooms": TinyAnswer("200 OK", #"{"rooms":[]\#(String(repeating: " ", count: 1 << 20))}"#)
-        case "/api/v1/bans": TinyAnswer("200 OK", #"{"bans":[]\#(String(repeating: " ", count: 17 << 20))}"#)
-        default: TinyAnswer("")
-        }
-      }
-      defer { server.stop() }
-      let roost = AdminClient(at: "http://127.0.0.1:\(server.port)", secret: Self.shop)
-      await #expect(throws: AdminError.unreadable(status: 302)) { try await roost.listCalls() }
-      #expect(elsewhere.all.isEmpty)
-      #expect(try await roost.listRooms().rooms == [], "what is long, and not too long, is read")
-      await #expect(throws: AdminError.unreachable("tooLong")) { try await roost.listBans() }
-      await #expect { try await roost.listBlocks() } throws: {
-        guard case .unreachable? = $0 as? AdminError else { return false }
-        return true
-      }
-    }
-
     @Test func adminSaysWhereItHasGone() async throws {
       try await with { server, ask in
         let answer = try await server.ask("/admin/locks?room=demo", method: "PUT")
