@@ -34,6 +34,16 @@ import TinyHTTP
     }
   }
 
+  /// As nginx with a password before the API.
+  @Test(arguments: [#"Basic realm="x""#, #"Digest realm="x", nonce="n", qop="auth""#, #"Bearer realm="x""#])
+  func whoAsksForAPasswordIsAnswered(challenge: String) async throws {
+    let server = try TinyServer { _ in "401 Unauthorized\r\nwww-authenticate: \(challenge)" }
+    defer { server.stop() }
+    let begun = ContinuousClock.now
+    await #expect(throws: AdminError.unreadable(status: 401)) { try await Self.client(server.port).listCalls() }
+    #expect(ContinuousClock.now - begun < .seconds(20), "it is not the deadline that ends it")
+  }
+
   /// Not more is kept than an answer may have.
   @Test func anAnswerIsReadAsFarAsItMayBe() async throws {
     let server = try TinyServer.answering { request in

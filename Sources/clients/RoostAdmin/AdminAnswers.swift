@@ -64,6 +64,22 @@ final class AdminAnswers: NSObject, URLSessionDataDelegate {
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) { completionHandler(nil) }
 
+  /// A password is asked for, as no Roost does: that is the answer. Without this, FoundationNetworking of Swift 6.3 never ends the request.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if !canImport(FoundationNetworking)
+      // Certificates are no passwords, and the system knows what to do about them.
+      let method = challenge.protectionSpace.authenticationMethod
+      if [NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate].contains(method) {
+        return completionHandler(.performDefaultHandling, nil)
+      }
+    #endif
+    end(task) { _ in Self.answer(challenge.failureResponse, []) }
+    completionHandler(.cancelAuthenticationChallenge, nil)
+  }
+
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let isTooLong = coming.withLock { coming in
       guard let has = coming[dataTask.taskIdentifier]?.content.count else { return false }

@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Requests by a `URLSession` of its own, which keeps nothing and follows no redirection. A request waits for 30 seconds.
+/// Requests by a `URLSession` of its own, which keeps nothing, follows no redirection and knows no passwords. A request waits for 30 seconds.
 public final class URLSessionAdmin: AdminTransport {
   /// Bytes that an answer may have: a page of a thousand full rooms has fewer.
   public static let answerBytes = 16 << 20
