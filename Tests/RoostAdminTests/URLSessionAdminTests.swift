@@ -2,6 +2,7 @@
 import Basics
 import Foundation
 import FoundationNetworking
+import Glibc
 import RoostProtocol
 import TestSupport
 import Testing
@@ -58,6 +59,20 @@ import TinyHTTP
     await #expect(throws: AdminError.unreachable("the answer is too long")) { try await roost.listBans() }
   }
 
+  /// Each byte begins the time of URLSession anew; the deadline is for all of them.
+  @Test func anAnswerInDropsHasADeadline() async throws {
+    let (listener, port) = try Loopback.listen()
+    let server = Dropping(listener)
+    defer { server.stop() }
+    let roost = Self.client(port, URLSessionAdmin(deadline: .seconds(2)))
+    let begun = ContinuousClock.now
+    let late = AdminError.unreachable("the whole answer did not come in time")
+    await #expect(throws: late) { try await roost.listCalls() }
+    let took = ContinuousClock.now - begun
+    #expect(took >= .seconds(2) && took < .seconds(20), "\(took)")
+    #expect(server.sent > 3, "it had begun to answer")
+  }
+
   @Test func whatIsGivenUpEnds() async throws {
     let server = try TinyServer { (_: TinyRequest) -> String? in nil }
     defer { server.stop() }
@@ -92,7 +107,7 @@ import TinyHTTP
     let task = URLSession.shared.dataTask(with: url)
     answers.begin(task)
     answers.giveUp(task, CancellationError())
-    answers.giveUp(task, URLSessionAdmin.Failure.noHTTP)
+    answers.giveUp(task, URLSessionAdmin.Failure.tooLate)
     let isSent = Locked(true)
     await #expect(throws: CancellationError.self) {
       try await withCheckedThrowingContinuation { waiting in
@@ -104,13 +119,42 @@ import TinyHTTP
     // The control: what is not over is to be sent.
     let other = URLSession.shared.dataTask(with: url)
     answers.begin(other)
-    await #expect(throws: URLSessionAdmin.Failure.noHTTP) {
+    await #expect(throws: URLSessionAdmin.Failure.tooLate) {
       try await withCheckedThrowingContinuation { waiting in
         let toSend = answers.expect(other, waiting)
         isSent.withLock { $0 = toSend }
-        answers.giveUp(other, URLSessionAdmin.Failure.noHTTP)
+        answers.giveUp(other, URLSessionAdmin.Failure.tooLate)
       }
     }
     #expect(isSent.withLock { $0 })
   }
+}
+
+/// A server that answers the first who connects with a byte each 200 milliseconds.
+private final class Dropping: Sendable {
+  private let listener: Int32
+  private let count = Locked(0)
+
+  /// Takes over a listening socket.
+  init(_ listener: Int32) {
+    self.listener = listener
+    Thread.detachNewThread { [count] in
+      let connection = accept(listener, nil, nil)
+      guard connection >= 0 else { return }
+      defer { close(connection) }
+      var request = [UInt8](repeating: 0, count: 4_096)
+      _ = read(connection, &request, request.count)
+      var next = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n"
+      while Glibc.send(connection, next, next.utf8.count, Int32(MSG_NOSIGNAL)) > 0 {
+        count.withLock { $0 += 1 }
+        next = " "
+        usleep(200_000)
+      }
+    }
+  }
+
+  /// How often it has sent something.
+  var sent: Int { count.withLock { $0 } }
+
+  func stop() { close(listener) }
 }

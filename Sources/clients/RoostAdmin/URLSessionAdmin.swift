@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Requests by a `URLSession` of its own, which keeps nothing, follows no redirection and knows no passwords. A request waits for 30 seconds.
+/// Requests by a `URLSession` of its own, which keeps nothing, follows no redirection and knows no passwords.
 public final class URLSessionAdmin: AdminTransport {
   /// Bytes that an answer may have: a page of a thousand full rooms has fewer.
   public static let answerBytes = 16 << 20
@@ -15,17 +15,23 @@ public final class URLSessionAdmin: AdminTransport {
     case noURL = "its address is no URL"
     case noHTTP = "what came is not HTTP"
     case tooLong = "the answer is too long"
+    case tooLate = "the whole answer did not come in time"
 
     var description: String { rawValue }
   }
 
   private let session: URLSession
-  private let answers = AdminAnswers()
+  private let answers: AdminAnswers
+  private let deadline: Duration
 
   /// With connections of its own.
-  public init() {
+  /// - Parameter deadline: how long a request may take, from its beginning to the last byte of its answer.
+  public init(deadline: Duration = .seconds(30)) {
+    self.deadline = deadline
+    answers = AdminAnswers()
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 30
+    // Without a byte. The deadline ends a request before that.
+    configuration.timeoutIntervalForRequest = TimeInterval(deadline.components.seconds) + 1
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
     session = URLSession(configuration: configuration, delegate: answers, delegateQueue: nil)
@@ -45,6 +51,11 @@ public final class URLSessionAdmin: AdminTransport {
 
   private func answer(to task: URLSessionTask) async throws -> AdminAnswer {
     answers.begin(task)
+    let late = Task { [answers, deadline] in
+      try await Task.sleep(for: deadline)
+      answers.giveUp(task, Failure.tooLate)
+    }
+    defer { late.cancel() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { waiting in
         if answers.expect(task, waiting) { task.resume() }
