@@ -45,18 +45,31 @@ import TinyHTTP
     #expect(ContinuousClock.now - begun < .seconds(20), "it is not the deadline that ends it")
   }
 
-  /// Not more is kept than an answer may have.
   @Test func anAnswerIsReadAsFarAsItMayBe() async throws {
     let server = try TinyServer.answering { request in
-      switch request.path {
-      case "/api/v1/rooms": TinyAnswer("200 OK", #"{"rooms":[]\#(String(repeating: " ", count: 1 << 20))}"#)
-      default: TinyAnswer("200 OK", #"{"bans":[]\#(String(repeating: " ", count: 17 << 20))}"#)
-      }
+      let size = request.path == "/api/v1/rooms" ? 1_000 : 1_001
+      let text = request.path == "/api/v1/rooms" ? #"{"rooms":[]"# : #"{"bans":[]"#
+      return TinyAnswer("200 OK", text + String(repeating: " ", count: size - 1 - text.utf8.count) + "}")
     }
     defer { server.stop() }
-    let roost = Self.client(server.port)
-    #expect(try await roost.listRooms().rooms == [], "what is long, and not too long, is read")
-    await #expect(throws: AdminError.unreachable("the answer is too long")) { try await roost.listBans() }
+    let roost = Self.client(server.port, URLSessionAdmin(answerBytes: 1_000))
+    #expect(try await roost.listRooms().rooms == [])
+    let error = await error { () throws(AdminError) in try await roost.listBans() }
+    #expect(error == .tooLong(most: 1_000))
+    #expect(error?.description == "The answer has more than 1000 bytes.")
+  }
+
+  /// 5,000 people with all the metadata that they may have, and the rest of what is said of each.
+  @Test func aFullServerIsRead() async throws {
+    let size = 5_000 * (4_096 + 1_200)
+    let server = try TinyServer.answering { _ in TinyAnswer("200 OK", String(repeating: " ", count: size)) }
+    defer { server.stop() }
+    let request = AdminRequest(method: "GET", url: "http://127.0.0.1:\(server.port)/")
+    #expect(try await URLSessionAdmin().send(request).content.count == size)
+    // The control: not all is read that somebody sends.
+    await #expect(throws: AdminError.tooLong(most: size - 1)) {
+      try await URLSessionAdmin(answerBytes: size - 1).send(request)
+    }
   }
 
   /// Each byte begins the time of URLSession anew; the deadline is for all of them.
@@ -102,7 +115,7 @@ import TinyHTTP
 
   /// Whichever comes first, the end or who waits for it: it ends once.
   @Test func whatIsOverBeforeAnybodyWaitsIsNotSent() async throws {
-    let answers = AdminAnswers()
+    let answers = AdminAnswers(bytes: 1)
     let url = try #require(URL(string: "http://127.0.0.1:9"))
     let task = URLSession.shared.dataTask(with: url)
     answers.begin(task)

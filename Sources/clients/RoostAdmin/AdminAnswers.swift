@@ -17,7 +17,11 @@ final class AdminAnswers: NSObject, URLSessionDataDelegate {
     var end: Result<AdminAnswer, any Error>?
   }
 
+  private let bytes: Int
   private let coming = Locked<[Int: Coming]>([:])
+
+  /// - Parameter bytes: that an answer may have.
+  init(bytes: Int) { self.bytes = bytes }
 
   /// Keeps what comes of a task from now on. `expect` has to follow.
   func begin(_ task: URLSessionTask) {
@@ -83,11 +87,11 @@ final class AdminAnswers: NSObject, URLSessionDataDelegate {
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let isTooLong = coming.withLock { coming in
       guard let has = coming[dataTask.taskIdentifier]?.content.count else { return false }
-      guard data.count <= URLSessionAdmin.answerBytes - has else { return true }
+      guard data.count <= bytes - has else { return true }
       coming[dataTask.taskIdentifier]?.content += data
       return false
     }
-    if isTooLong { giveUp(dataTask, URLSessionAdmin.Failure.tooLong) }
+    if isTooLong { giveUp(dataTask, AdminError.tooLong(most: bytes)) }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

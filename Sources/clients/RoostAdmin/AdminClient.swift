@@ -64,7 +64,8 @@ public struct AdminClient: Sendable {
     do {
       return try await transport.send(request)
     } catch {
-      throw Task.isCancelled ? .cancelled : .unreachable("\(error)")
+      if Task.isCancelled { throw .cancelled }
+      throw error as? AdminError ?? .unreachable("\(error)")
     }
   }
 

@@ -9,6 +9,8 @@ public enum AdminError: Error, Hashable, Sendable {
   case unreachable(String)
   /// The task that waited was cancelled. The server may have done it.
   case cancelled
+  /// The answer is longer than the transport takes, in bytes. The server has done it.
+  case tooLong(most: Int)
   /// What came is not of the API: another server answered, or a later version did.
   case unreadable(status: Int)
   /// It cannot be asked so, and was not sent: the sentence says why.
@@ -25,6 +27,7 @@ extension AdminError: CustomStringConvertible {
     case .refused(let refusal): refusal.description
     case .unreachable(let reason): "The server cannot be reached: \(reason)"
     case .cancelled: "The request was given up."
+    case .tooLong(let most): "The answer has more than \(most) bytes."
     case .unreadable(let status): "The answer, with status \(status), is not one of the API."
     case .invalid(let reason): reason
     }

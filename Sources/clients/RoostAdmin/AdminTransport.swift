@@ -3,7 +3,7 @@
 /// Sends requests, each once.
 public protocol AdminTransport: Sendable {
   /// Sends a request, and gives what is answered. It must not follow redirections: the secret is for this server alone.
-  /// - Throws: whatever says why no answer came.
+  /// - Throws: whatever says why no answer came. An `AdminError` gets to who asked as it is.
   func send(_ request: AdminRequest) async throws -> AdminAnswer
 }
 

@@ -7,14 +7,10 @@ import Foundation
 
 /// Requests by a `URLSession` of its own, which keeps nothing, follows no redirection and knows no passwords.
 public final class URLSessionAdmin: AdminTransport {
-  /// Bytes that an answer may have: a page of a thousand full rooms has fewer.
-  public static let answerBytes = 16 << 20
-
   /// Why there is no answer.
   enum Failure: String, Error, CustomStringConvertible {
     case noURL = "its address is no URL"
     case noHTTP = "what came is not HTTP"
-    case tooLong = "the answer is too long"
     case tooLate = "the whole answer did not come in time"
 
     var description: String { rawValue }
@@ -25,10 +21,13 @@ public final class URLSessionAdmin: AdminTransport {
   private let deadline: Duration
 
   /// With connections of its own.
-  /// - Parameter deadline: how long a request may take, from its beginning to the last byte of its answer.
-  public init(deadline: Duration = .seconds(30)) {
+  /// - Parameters:
+  ///   - deadline: how long a request may take, from its beginning to the last byte of its answer.
+  ///   - answerBytes: bytes that an answer may have; one that is longer is `AdminError.tooLong`. A page of rooms has all who are in them, each with
+  ///     up to 4 KiB of their metadata: some 25 MiB where 5,000 are there, the most unless `limits.sessions` says more.
+  public init(deadline: Duration = .seconds(30), answerBytes: Int = 64 << 20) {
     self.deadline = deadline
-    answers = AdminAnswers()
+    answers = AdminAnswers(bytes: answerBytes)
     let configuration = URLSessionConfiguration.ephemeral
     // Without a byte. The deadline ends a request before that.
     configuration.timeoutIntervalForRequest = TimeInterval(deadline.components.seconds) + 1
