@@ -80,8 +80,11 @@ import WebSockets
       ("\"a\" ,\t\"b,c\"", .tags(["a", "b,c"])), ("W/\"a\", \"b\"", .tags(["b"])), ("W/\"a\"", .tags([])),
       ("\"*\"", .tags(["*"])),
       (Array(repeating: "\"a\"", count: 16).joined(separator: ","), .tags(Array(repeating: "a", count: 16))),
-      ("", nil), ("a", nil), ("\"a", nil), ("\"a\" \"b\"", nil), ("\"a\",", nil), (",\"a\"", nil), ("*, \"a\"", nil),
-      ("\"a\"x", nil), ("w/\"a\"", nil), ("\"a b\"", nil), ("\"ä\"", nil), ("W/", nil), ("\"a\", *", nil),
+      ("", nil), ("a", nil), ("\"a", nil), ("\"a\" \"b\"", nil), ("\"a\",", .tags(["a"])), (", ,\"a\"", .tags(["a"])),
+      (",", nil), (" , ", nil), ("\"a\",,\"b\"", .tags(["a", "b"])),
+      ("*, \"a\"", nil),
+      ("\"a\"x", nil), ("w/\"a\"", nil), ("\"a b\"", nil), ("\"ä\"", .tags(["ä"])), ("\"a\u{7f}\"", nil), ("W/", nil),
+      ("\"a\", *", nil),
       (Array(repeating: "\"a\"", count: 17).joined(separator: ","), nil),
     ] as [(String?, TagCondition?)])
   func conditionsAreRead(header: String?, condition: TagCondition?) throws {

@@ -7,6 +7,7 @@ extension TagCondition {
   static let mostTags = 16
 
   /// What the header says; without one nothing has to hold. Weak tags never match, so they are read and left out.
+  /// Empty elements of the list are passed over (§5.6.1.2), and count.
   /// - Throws: −32602 `If-Match` for what is neither `*` nor a list of tags in quotation marks.
   init(ifMatch header: String?) throws(ErrorObject) {
     guard let header else {
@@ -20,13 +21,19 @@ extension TagCondition {
       return
     }
     var (tags, count) = ([String](), 0)
-    while true {
-      guard count < Self.mostTags, let (tag, isWeak) = Self.tag(&rest) else { throw Self.wrong }
+    var hasTags = false
+    while count < Self.mostTags {
       count += 1
-      if !isWeak { tags.append(tag) }
+      Self.skipBlanks(&rest)
+      if let first = rest.first, first != UInt8(ascii: ",") {
+        guard let (tag, isWeak) = Self.tag(&rest) else { throw Self.wrong }
+        hasTags = true
+        if !isWeak { tags.append(tag) }
+      }
       guard let next = rest.popFirst() else { break }
       guard next == UInt8(ascii: ",") else { throw Self.wrong }
     }
+    guard hasTags, rest.isEmpty else { throw Self.wrong }
     self = .tags(tags)
   }
 
@@ -45,7 +52,7 @@ extension TagCondition {
     let isWeak = rest.prefix(2).elementsEqual("W/".utf8)
     if isWeak { rest = rest.dropFirst(2) }
     guard rest.popFirst() == quote, let end = rest.firstIndex(of: quote),
-      rest[..<end].allSatisfy({ (0x21...0x7e).contains($0) })
+      rest[..<end].allSatisfy({ $0 >= 0x21 && $0 != 0x7f })
     else { return nil }
     let text = String(decoding: rest[..<end], as: UTF8.self)
     rest = rest[(end + 1)...]
