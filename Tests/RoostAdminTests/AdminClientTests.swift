@@ -170,4 +170,44 @@ func error(of operation: () async throws(AdminError) -> some Any) async -> Admin
     let shown = "\(client) \(String(reflecting: client)) \(dumped)"
     #expect(!shown.contains("sesame") && shown.contains("http://roost"))
   }
+
+  /// A transport of one's own may log what it is given.
+  @Test func aRequestDoesNotShowTheSecret() async throws {
+    let kept = Kept()
+    _ = await error { () throws(AdminError) in try await kept.client(secret: "sesame").endCall(call: "c") }
+    let request = try #require(kept.requests.first)
+    #expect(request.headers["Authorization"] == "Bearer sesame", "the control")
+    var dumped = ""
+    dump(request, to: &dumped)
+    let shown = "\(request) \(String(reflecting: request)) \(dumped)"
+    #expect(!shown.contains("sesame") && shown.contains("DELETE http://roost/api/v1/calls/c"))
+  }
+
+  @Test(arguments: ["a\nb", "a\r\nX-Y: z", "ä", "a\u{0}"])
+  func aSecretThatIsNoHeaderIsNotSent(secret: String) async {
+    let kept = Kept()
+    let error = await error { () throws(AdminError) in try await kept.client(secret: secret).endCall(call: "c") }
+    #expect(error == .invalid("The secret has a line end in it, or what is not ASCII.") && kept.requests == [])
+  }
+
+  @Test(arguments: [
+    ("a\"b", true), (String(repeating: "k", count: 255), true), (String(repeating: "k", count: 256), false),
+    ("", false),
+    ("a b", false), ("ä", false), ("a\nb", false),
+  ]) func aKeyIsWhatTheServerTakes(key: String, isTaken: Bool) async {
+    let kept = Kept()
+    let error = await error { () throws(AdminError) in
+      try await kept.client().makeRoom(RoomWish(room: "A", kind: "k"), once: key)
+    }
+    if case .invalid? = error { #expect(!isTaken) } else { #expect(isTaken) }
+    #expect(kept.requests.map { $0.headers["Idempotency-Key"] } == (isTaken ? [key] : []))
+  }
+
+  /// As nginx does it with what it compresses.
+  @Test(arguments: ["\"0af\"", "W/\"0af\""]) func aWeakTagIsAVersion(tag: String) async throws {
+    let kept = Kept(412, headers: ["etag": tag], #"{"title":"Precondition Failed","status":412}"#)
+    let error = await error { () throws(AdminError) in try await kept.client().listCalls() }
+    guard case .refused(let refusal)? = error else { throw try #require(error) }
+    #expect(refusal.version == "0af")
+  }
 }

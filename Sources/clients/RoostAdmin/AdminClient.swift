@@ -46,8 +46,11 @@ public struct AdminClient: Sendable {
     body: (any Encodable & Sendable)? = nil, ifMatch: IfMatch? = nil, once: String? = nil, itemsOf list: String? = nil
   ) async throws(AdminError) -> Answer {
     var request = AdminRequest(method: method, url: try url(path, query))
+    guard secret.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+      throw .invalid("The secret has a line end in it, or what is not ASCII.")
+    }
     request.headers = ["Authorization": "Bearer \(secret)"]
-    if let once { request.headers["Idempotency-Key"] = try Self.word(once) }
+    if let once { request.headers["Idempotency-Key"] = try Self.key(once) }
     switch ifMatch {
     case .any?: request.headers["If-Match"] = "*"
     case .version(let version)?: request.headers["If-Match"] = "\"\(try Self.word(version))\""
@@ -110,7 +113,15 @@ public struct AdminClient: Sendable {
     }.joined()
   }
 
-  /// What a header may have: visible ASCII, and no quotation marks, which stand around a version.
+  /// A key for idempotency, as the server takes it.
+  private static func key(_ text: String) throws(AdminError) -> String {
+    guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw .invalid("“\(text)” is not of 1 to 255 visible characters of ASCII.")
+    }
+    return text
+  }
+
+  /// A version: visible ASCII, and no quotation marks, which stand around it.
   private static func word(_ text: String) throws(AdminError) -> String {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "\"") }) else {
       throw .invalid("“\(text)” is not of visible ASCII without quotation marks.")

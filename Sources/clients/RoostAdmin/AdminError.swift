@@ -47,7 +47,12 @@ public struct Refusal: Hashable, Sendable, CustomStringConvertible {
   init(_ problem: Problem, _ headers: [String: String]) {
     self.problem = problem
     retryAfter = headers["retry-after"].flatMap { Int($0) }
-    version = headers["etag"].map { $0.filter { $0 != "\"" } }
+    version = headers["etag"].map(Self.version)
+  }
+
+  /// What is between the quotation marks. A proxy that compresses may have made a weak tag of it (`W/`), of the same settings.
+  private static func version(_ tag: String) -> String {
+    (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]).filter { $0 != "\"" }
   }
 
   /// A sentence for people.

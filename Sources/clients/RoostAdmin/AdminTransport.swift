@@ -22,6 +22,13 @@ public struct AdminRequest: Hashable, Sendable {
   public init(method: String, url: String) { (self.method, self.url) = (method, url) }
 }
 
+extension AdminRequest: CustomStringConvertible, CustomReflectable {
+  /// What it asks for. Headers, and with them the secret, are not in it.
+  public var description: String { "\(method) \(url)" }
+  /// The same: a dump shows no secret.
+  public var customMirror: Mirror { Mirror(self, children: ["method": method, "url": url]) }
+}
+
 /// What is answered.
 public struct AdminAnswer: Hashable, Sendable {
   /// The status of HTTP.
