@@ -7,7 +7,7 @@ private func example(file: String) async throws {
   let secret = try String(contentsOfFile: file, encoding: .utf8)
   let roost = AdminClient(at: "http://127.0.0.1:9091", secret: secret)
   for entry in try await roost.listRooms().rooms where !entry.locked { print(entry.room, entry.participants.count) }
-  let made = try await roost.makeRoom(RoomWish(room: "standup", kind: "group", videoLimit: 8), once: "standup-1")
+  let made = try await roost.makeRoom(RoomWish(room: "standup", kind: "group", videoLimit: 8), once: "lesson-4711-made")
   // 412, if somebody was faster.
   let settings = RoomSettings(kind: "group", videoLimit: 12)
   try await roost.replaceSettings(room: made.room, settings, ifMatch: .version(made.version))

@@ -16,7 +16,7 @@ HEAD = "// swift-format-ignore-file\n// Made by scripts/wire of Operations.swift
 NUMBERS = ("page", "after")
 # Objects that have another name here: the server's own has functions, too.
 NAMES = {"APIProblem": "Problem"}
-ONCE = "Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again."
+ONCE = "Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again."
 MATCH = "What has to hold of what is changed: 412 where somebody else was first."
 
 

@@ -33,7 +33,7 @@ extension AdminClient {
   }
 
   /// Makes a room, or takes one as it is that somebody has joined. 409 where it has settings already.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func makeRoom(_ body: RoomWish, once: String? = nil) async throws(AdminError) -> RoomDefinition {
     try await ask("POST", ["rooms"], body: body, once: once)
@@ -69,7 +69,7 @@ extension AdminClient {
   }
 
   /// Moves a user to another room, with their connections and what they publish. 0 where they are there already.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func moveParticipant(
     room: String,
@@ -81,7 +81,7 @@ extension AdminClient {
   }
 
   /// Does what moderators of a room may: mute, stop video, kick, ban, open a lobby, admit, give roles, and so on. Those in the room hear of it as of a moderator's, without `by`.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func moderate(
     room: String,
@@ -92,7 +92,7 @@ extension AdminClient {
   }
 
   /// Writes in a room's chat, under a name that is no user's: `from` of the message is empty. Nobody waits for the disk, so `stored` is false.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func say(room: String, _ body: ChatWish, once: String? = nil) async throws(AdminError) -> ChatSendResult {
     try await ask("POST", ["rooms", room, "messages"], body: body, once: once)
@@ -112,7 +112,7 @@ extension AdminClient {
   }
 
   /// Bans an address, or that of somebody who is in a room.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func banAddress(_ body: BanWish, once: String? = nil) async throws(AdminError) -> BanPage {
     try await ask("POST", ["bans"], body: body, once: once)
@@ -220,14 +220,14 @@ extension AdminClient {
   }
 
   /// Calls users for one of them. The caller's devices ring first, and everybody else once the caller has picked up.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func startCall(_ body: CallWish, once: String? = nil) async throws(AdminError) -> Call {
     try await ask("POST", ["calls"], body: body, once: once)
   }
 
   /// Rings users for a call that somebody is in.
-  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 characters of ASCII: with the same one it is not done again, and its answer comes again.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
   @discardableResult
   public func invite(
     call: String,
