@@ -144,4 +144,59 @@ import Testing
     #expect(here.scene.code(here.host, .session(.token(TokenParams(token: "H")))) == nil)
     #expect(here.scene.core.gauges.tracks == 0)
   }
+
+  // MARK: - Where an operator lowers the number
+
+  /// A room in which four publish sound, and two may now.
+  private func lowered() throws -> (Scene, [Client]) {
+    let scene = Scene()
+    scene.isVerified = true
+    let clients = ["A", "B", "C", "D"].map { scene.client($0) }
+    for client in clients {
+      _ = try scene.join(client, "hall").get()
+      #expect(refusal(scene, client) == nil)
+    }
+    scene.lowered.insert("hall")
+    var plan = RoomPlan(kind: "group")
+    plan.publishers = 2
+    _ = try scene.operate(.makeRoom("hall", plan, locked: false, lobby: false)).get()
+    #expect(publishing(scene) == ["A", "B", "C", "D"], "a lower number ends nothing")
+    return (scene, clients)
+  }
+
+  private func publishing(_ scene: Scene) -> [String] {
+    scene.core.rooms.table.seats.values.filter { !scene.core.rooms.media[$0.id].tracks.isEmpty }.map(\.user).sorted()
+  }
+
+  @Test func whatIsAddedOrReplacedEndsNothing() throws {
+    let (scene, clients) = try lowered()
+    try scene.publish(clients[0], ["1:video"])
+    #expect(publishing(scene) == ["A", "B", "C", "D"])
+    try scene.publish(clients[0], ["2:audio"], removing: ["0", "1"])
+    #expect(publishing(scene) == ["A", "B", "C", "D"])
+    // The next one is refused, until there are fewer.
+    let late = scene.client("E")
+    _ = try scene.join(late, "hall").get()
+    #expect(refusal(scene, late) == "publishers")
+    for client in clients.prefix(3) { scene.request(client, .room(.leave(RoomParams(room: "hall")))) }
+    #expect(refusal(scene, late) == nil)
+  }
+
+  @Test func whoHasARoleTakesOnePlaceAndNoMore() throws {
+    let (scene, clients) = try lowered()
+    scene.rights = Rights.all.union(.moderate)
+    let host = scene.client("H")
+    _ = try scene.join(host, "hall").get()
+    #expect(refusal(scene, host) == nil)
+    #expect(publishing(scene) == ["A", "B", "C", "H"], "so that it is no more who publish")
+    try scene.publish(host, ["1:video"])
+    try scene.publish(host, ["2:audio"], removing: ["0", "1"])
+    #expect(publishing(scene) == ["A", "B", "C", "H"])
+    // Moved there, one takes as much.
+    let second = scene.client("I")
+    _ = try scene.join(second, "attic").get()
+    try scene.publish(second, ["0:audio", "1:video"])
+    _ = try scene.operate(.move(user: "I", room: "attic", to: "hall")).get()
+    #expect(publishing(scene) == ["A", "B", "H", "I"] && clients[3].takeNames().contains(.trackUnpublished))
+  }
 }

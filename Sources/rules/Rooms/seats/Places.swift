@@ -73,13 +73,14 @@ struct Places {
     }
   }
 
-  /// Who has to go where one with a role begins to publish: of those without, who came last.
-  private var toGo: ArraySlice<Seat> { withoutRole.suffix(max(0, publishing.count + 1 - limit)) }
+  /// Who has to go where one with a role begins to publish: of those without, who came last. More may publish than there are places, since an
+  /// operator has lowered the number: then nobody else goes for it.
+  private var toGo: Seat? { hasRole && publishing.count >= limit ? withoutRole.last : nil }
 
-  /// Takes a place, which has been checked.
+  /// Takes a place, which has been checked, for a seat that begins to publish.
   static func take(_ seat: Seat, _ rooms: inout Seating, _ step: inout Step) {
     guard let places = Places(for: seat, rooms, at: step.now.instant) else { return }
-    for other in places.toGo { clear(other, &rooms.media, rooms.table, &step) }
+    if let other = places.toGo { clear(other, &rooms.media, rooms.table, &step) }
     let now = step.now.instant
     forget(seat, &rooms.table, now)
   }

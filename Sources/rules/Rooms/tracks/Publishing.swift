@@ -101,10 +101,12 @@ struct Publishing: Sendable {
   ) {
     let lines = change.removed + change.added.map(\.mid)
     let ended = own(pending, rooms).filter { lines.contains($0.mid) }.map(\.id)
+    // Who publishes already has a place, also where all of it is replaced.
+    let hasPlace = !rooms.media[pending.seat].tracks.isEmpty
     for track in ended { Publishing.end(track, &rooms.media, rooms.table, &step) }
     if change.isNewConnection { rooms.table.update(pending.seat) { $0.health.failures[pending.connection] = nil } }
     if !change.added.isEmpty, let seat = rooms.table.seats[pending.seat] {
-      Places.take(seat, &rooms, &step)
+      if !hasPlace { Places.take(seat, &rooms, &step) }
       RoomMedia.decide(.video, of: seat.room, &rooms, &step)
     }
     let begun = change.added.map { makeTrack($0, pending, &rooms.media, rooms.table, &step) }
