@@ -13,7 +13,8 @@ enum Invariants {
   static func check(_ scene: Scene) {
     guard scene.steps % scene.stateInterval == 0 else { return }
     let core = scene.core
-    checkRooms(core, lowered: scene.lowered)
+    checkRooms(core)
+    checkCaps(scene)
     checkLedger(core, scene.ledger)
     checkSessions(core)
     checkShares(core)
@@ -36,7 +37,7 @@ enum Invariants {
     }
   }
 
-  private static func checkRooms(_ core: ConferenceCore, lowered: Set<String>) {
+  private static func checkRooms(_ core: ConferenceCore) {
     hold(
       core.rooms.table.all.values.reduce(0) { $0 + $1.members.count } == core.rooms.table.seats.count,
       "count equals seats")
@@ -56,7 +57,6 @@ enum Invariants {
       let areDifferent = looks.indices.allSatisfy { index in !looks[..<index].contains { $0.isSame(as: looks[index]) } }
       hold(isCall || areDifferent, "names differ")
       hold(Set(seats.map(\.participant)).count == seats.count)
-      if !lowered.contains(room.name) { checkCaps(of: room, seats, core) }
       checkDoor(of: room, seats, core)
       if room.media == .audio {
         hold(seats.allSatisfy { core.rooms.media.tracks(of: $0.id).allSatisfy { $0.wire.kind == .audio } })
@@ -69,13 +69,27 @@ enum Invariants {
     hold(sessions.superseded.allSatisfy { sessions.all[$0] != nil }, "nobody is superseded who is gone")
   }
 
-  /// Who is in a room is no more than its rules say, where nobody has changed them meanwhile.
-  private static func checkCaps(of room: Room, _ seats: [Seat], _ core: ConferenceCore) {
-    hold(room.players <= room.rules.players ?? 0, "nor more players than may be")
-    hold(room.occupied <= room.rules.seats(room.effectiveMedia), "never over the cap")
-    if let limit = room.rules.publishers { hold(seats.count { !core.rooms.media[$0.id].tracks.isEmpty } <= limit) }
-    for seat in seats { hold(core.rooms.media[seat.id].tracks.count <= room.rules.tracksPerParticipant) }
-    hold(room.keptPlaces.count <= room.rules.publishers ?? 0, "no more places are kept than there are")
+  /// Nobody is in a room, or publishes there, beyond what its rules say. Where they say less than before, there are no more than there were.
+  private static func checkCaps(_ scene: Scene) {
+    let core = scene.core
+    var counts: [String: RoomCounts] = [:]
+    for room in core.rooms.table.all.values {
+      let (now, before) = (RoomCounts(of: room, core.rooms), scene.counts[room.name] ?? RoomCounts())
+      let rules = room.rules
+      holdCap(now.players, rules.players ?? 0, before.players, "players")
+      holdCap(now.occupied, rules.seats(room.effectiveMedia), before.occupied, "seats")
+      if let limit = rules.publishers { holdCap(now.publishers, limit, before.publishers, "publishers") }
+      for (seat, count) in now.tracks {
+        holdCap(count, rules.tracksPerParticipant, before.tracks[seat] ?? 0, "tracks")
+      }
+      holdCap(now.keptPlaces, rules.publishers ?? 0, before.keptPlaces, "places that are kept")
+      counts[room.name] = now
+    }
+    scene.counts = counts
+  }
+
+  private static func holdCap(_ count: Int, _ limit: Int, _ before: Int, _ what: String) {
+    if count > max(limit, before) { hold(false, "\(what): \(count), but \(limit) may be, and \(before) were") }
   }
 
   /// A room that stays follows what is said of it, whoever has said it.
@@ -314,6 +328,20 @@ enum Invariants {
     guard !condition else { return }
     let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
     Issue.record("does not hold: \(what)", sourceLocation: location)
+  }
+}
+
+/// What a room has of what its rules bound.
+struct RoomCounts {
+  var (occupied, players, publishers, keptPlaces) = (0, 0, 0, 0)
+  var tracks: [SeatID: Int] = [:]
+
+  init() {}
+
+  init(of room: Room, _ rooms: Rooms) {
+    for seat in room.members { tracks[seat] = rooms.media[seat].tracks.count }
+    (occupied, players, keptPlaces) = (room.occupied, room.players, room.keptPlaces.count)
+    publishers = tracks.values.count { $0 > 0 }
   }
 }
 

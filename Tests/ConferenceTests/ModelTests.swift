@@ -105,7 +105,7 @@ final class RandomConference {
 
   func everybodyLeaves() {
     for client in clients { scene.request(client, .session(.bye)) }
-    for room in scene.lowered.sorted() { _ = scene.operate(.takeBackSettings(of: room, .none)) }
+    for room in ["x", "demo", "m1"] { _ = scene.operate(.takeBackSettings(of: room, .none)) }
     scene.advance(.milliseconds(5_000))
   }
 
@@ -190,8 +190,11 @@ final class RandomConference {
       return "\(nextMid % 12):\(kinds.randomElement(using: &random) ?? "audio")"
     }
     let mids = (0..<Int.random(in: 0...4, using: &random)).map { _ in "\(Int.random(in: 0..<12, using: &random))" }
+    let own = scene.core.seat(of: client.connection)
+    let others = publishing.filter { $0 != own }
     do {
       _ = try scene.publish(client, tracks, removing: mids)
+      #expect(publishing.isSuperset(of: others), "nobody has a role here, and displaces anybody")
     } catch let error as ErrorObject {
       let allowed: [ErrorCode] = [
         .notJoined, .roomClosed, .mediaNotAllowed, .forbidden, .tooManyTracks, .noCommonCodec,
@@ -383,16 +386,33 @@ final class RandomConference {
     plan.media = [nil, .audio, .video, .firstJoiner].randomElement(using: &makings) ?? nil
     plan.videoLimit = [nil, 1, 3, 8].randomElement(using: &makings) ?? nil
     plan.videoLastN = [nil, 1, 2].randomElement(using: &makings) ?? nil
+    plan.publishers = [nil, nil, 1, 2].randomElement(using: &makings) ?? nil
+    plan.players = [nil, nil, 1, 4].randomElement(using: &makings) ?? nil
+    plan.tracksPerParticipant = [nil, nil, 1, 3].randomElement(using: &makings) ?? nil
+    plan.chatHistory = [nil, 0, 1, 5].randomElement(using: &makings) ?? nil
     if Bool.random(using: &makings) {
       plan.until = scene.now.wallMilliseconds + .random(in: 1...20_000, using: &makings)
     }
+    let (isLocked, hasLobby) = (
+      Int.random(in: 0..<6, using: &makings) == 0, Int.random(in: 0..<6, using: &makings) == 0
+    )
     let actions: [OperatorAction] = [
-      .makeRoom(room, plan, locked: false, lobby: false), .replaceSettings(of: room, plan, .any),
-      .takeBackSettings(of: room, .any),
+      .makeRoom(room, plan, locked: isLocked, lobby: hasLobby), .replaceSettings(of: room, plan, .any),
+      .replaceSettings(of: room, plan, .any), .takeBackSettings(of: room, .any), .setLocked(false, room: room),
     ]
-    scene.lowered.insert(room)
     guard let action = actions.randomElement(using: &makings) else { return }
-    if case .success(.definition) = scene.operate(action) { defined += 1 }
+    let (publishing, media) = (self.publishing, scene.core.rooms.table.all.mapValues(\.media))
+    guard case .success(.definition) = scene.operate(action) else { return }
+    defined += 1
+    // Other media end video, and with it perhaps all that somebody publishes. No number ends anything.
+    let isSame = scene.core.rooms.table.all.allSatisfy { media[$0.key] == $0.value.media }
+    if isSame { #expect(self.publishing == publishing, "a lower number ends nothing") }
+  }
+
+  /// All who publish.
+  private var publishing: Set<SeatID> {
+    let rooms = scene.core.rooms
+    return Set(rooms.table.seats.keys.filter { !rooms.media[$0].tracks.isEmpty })
   }
 
   private func anybody() -> Client? { clients.randomElement(using: &random) }

@@ -27,6 +27,8 @@ import Testing
 private struct Crowd {
   let scene: Scene
   var random: SplitMix64
+  /// Makes what an operator does, so that it changes no other choice.
+  var outside: SplitMix64
   var clients: [Client] = []
   var done: Set<ModerationAction> = []
   var refused: Set<ErrorCode> = []
@@ -42,6 +44,7 @@ private struct Crowd {
     scene.isVerified = true
     (scene.stateInterval, scene.beliefInterval) = (3, 3)
     random = SplitMix64(seed: seed)
+    outside = SplitMix64(seed: seed &* 104_729)
     for index in 0..<16 { clients.append(arrive(index)) }
   }
 
@@ -54,6 +57,7 @@ private struct Crowd {
   }
 
   mutating func act() {
+    if Int.random(in: 0..<60, using: &outside) == 0 { setPublishers() }
     let index = Int.random(in: 0..<clients.count, using: &random)
     let client = clients[index]
     switch Int.random(in: 0..<20, using: &random) {
@@ -125,7 +129,31 @@ private struct Crowd {
 
   private mutating func publish(_ client: Client) {
     let kinds = ["0:audio", "1:video", "2:audio:muted"]
+    let rooms = scene.core.rooms
+    let seat = scene.core.seat(of: client.connection).flatMap { rooms.table.seats[$0] }
+    let others = publishing.filter { $0 != seat?.id }
     _ = try? scene.publish(client, kinds.filter { _ in Bool.random(using: &random) }, removing: ["0", "1", "2"])
+    let ended = others.subtracting(publishing)
+    let mayDisplace = seat.map { rooms.media[$0.id].tracks.isEmpty && Access.role(of: $0, rooms.table) != nil } ?? false
+    #expect(ended.count <= (mayDisplace ? 1 : 0), "who begins with a role takes one place")
+  }
+
+  /// An operator changes how many may publish. Nobody who does stops for it.
+  private mutating func setPublishers() {
+    let room = ["hall", "demo"].randomElement(using: &outside) ?? "hall"
+    var plan = RoomPlan(kind: "group")
+    plan.publishers = [nil, 1, 2, 3].randomElement(using: &outside) ?? nil
+    let before = publishing
+    if case .failure = scene.operate(.makeRoom(room, plan, locked: false, lobby: false)) {
+      #expect(throws: Never.self) { _ = try scene.operate(.replaceSettings(of: room, plan, .any)).get() }
+    }
+    #expect(publishing == before, "a lower number ends nothing")
+  }
+
+  /// All who publish.
+  private var publishing: Set<SeatID> {
+    let rooms = scene.core.rooms
+    return Set(rooms.table.seats.keys.filter { !rooms.media[$0].tracks.isEmpty })
   }
 
   private mutating func mute(_ client: Client) {

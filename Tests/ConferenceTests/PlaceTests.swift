@@ -156,7 +156,6 @@ import Testing
       _ = try scene.join(client, "hall").get()
       #expect(refusal(scene, client) == nil)
     }
-    scene.lowered.insert("hall")
     var plan = RoomPlan(kind: "group")
     plan.publishers = 2
     _ = try scene.operate(.makeRoom("hall", plan, locked: false, lobby: false)).get()

@@ -39,7 +39,6 @@ import Testing
   private func make(
     _ scene: Scene, _ name: String, _ plan: RoomPlan, locked: Bool = false, lobby: Bool = false
   ) throws -> DefinedRoom {
-    scene.lowered.insert(name)
     return try definition(scene.operate(.makeRoom(name, plan, locked: locked, lobby: lobby)))
   }
 
@@ -47,7 +46,6 @@ import Testing
   private func replace(
     _ scene: Scene, _ name: String, _ plan: RoomPlan, _ condition: TagCondition = .any
   ) throws -> DefinedRoom {
-    scene.lowered.insert(name)
     return try definition(scene.operate(.replaceSettings(of: name, plan, condition)))
   }
 
@@ -480,7 +478,6 @@ import Testing
     var state = RestoredState()
     state.rooms = (0..<RoomBook.most - 1).map { KeptRoom(room: "r\($0)", plan: plan("gone"), tag: "\($0)") }
     let scene = Scene(storing, restored: state)
-    scene.lowered = ["x", "r0"]
     #expect(code(scene.operate(.makeRoom("x", plan(), locked: false, lobby: false))) == nil)
     #expect(code(scene.operate(.makeRoom("y", plan(), locked: false, lobby: false))) == .tooLarge)
     #expect(code(scene.operate(.replaceSettings(of: "r0", plan(), .any))) == nil)

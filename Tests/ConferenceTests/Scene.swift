@@ -77,8 +77,8 @@ final class Scene {
   /// `jti` of tokens that the doors were told to refuse.
   var revoked: Set<String> = []
   var counters: [Counter: Int] = [:]
-  /// Rooms whose settings were changed while people were in them: there may be more of them than may come in now.
-  var lowered: Set<String> = []
+  /// What rooms had in them after the step before, by name.
+  var counts: [String: RoomCounts] = [:]
   /// What was sent to the disk; whoever runs the scene answers.
   var stores: [(Ticket, [StoreChange])] = []
   var pushes: [PushNotice] = []
