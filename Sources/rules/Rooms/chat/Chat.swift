@@ -28,6 +28,8 @@ struct ChatLog: Sendable {
   private var capacity: Int
   private var messages: [(number: UInt64, message: Message)] = []
   private var bytes = 0
+  /// The number up to which messages are gone here, and may be on disk.
+  private var gone: UInt64?
   private var results: [Sender: Known] = [:]
   private var order: [Sender] = []
   private var oldest = 0
@@ -35,9 +37,10 @@ struct ChatLog: Sendable {
   /// A log that keeps `capacity` messages.
   init(capacity: Int) { self.capacity = capacity }
 
-  /// A log with what was kept of it.
+  /// A log with what was kept of it. As much as it keeps was read: there may be older messages on disk.
   init(capacity: Int, restored: [StoredMessage]) {
     self.init(capacity: capacity)
+    if restored.count >= capacity, let first = restored.first, first.number > 0 { gone = first.number - 1 }
     for stored in restored {
       append(stored.message, number: stored.number)
       let result = ChatSendResult(
@@ -52,30 +55,33 @@ struct ChatLog: Sendable {
   /// The name of a message on the wire.
   static func name(_ number: UInt64) -> String { "m\(number)" }
 
-  /// Keeps a message in place of the oldest ones, and returns the number up to which they are gone; nil where there is space.
+  /// Keeps a message in place of the oldest ones, and returns the number up to which messages are gone; nil where none are. It says so with each
+  /// message, as one may not come to the disk.
   @discardableResult
   mutating func append(_ message: Message, number: UInt64) -> UInt64? {
     guard capacity > 0 else { return nil }
     messages.append((number, message))
     bytes += message.size
-    return dropOldest()
+    dropOldest()
+    return gone
   }
 
   /// From now on it keeps so many messages.
   mutating func keep(_ capacity: Int) {
     self.capacity = capacity
-    _ = dropOldest()
+    dropOldest()
   }
 
-  /// Drops what there is no space for, and returns the number up to which messages are gone.
-  private mutating func dropOldest() -> UInt64? {
-    var gone: UInt64?
-    while messages.count > capacity || (bytes > capacity * Self.bytesEach && messages.count > 1) {
-      let oldest = messages.removeFirst()
-      bytes -= oldest.message.size
-      gone = oldest.number
+  /// Drops what there is no space for. They may be very many, and those behind them are moved once.
+  private mutating func dropOldest() {
+    var count = 0
+    func isTooMuch(_ left: Int) -> Bool { left > capacity || (bytes > capacity * Self.bytesEach && left > 1) }
+    while count < messages.count, isTooMuch(messages.count - count) {
+      bytes -= messages[count].message.size
+      gone = messages[count].number
+      count += 1
     }
-    return gone
+    if count > 0 { messages.removeFirst(count) }
   }
 
   /// What became of a message that this user has sent under this name before.

@@ -1,0 +1,137 @@
+// What is true of a room whose settings change again and again, are taken back, or meet other kinds at the next start.
+
+import Basics
+import Glibc
+import RoostProtocol
+import Testing
+
+@testable import Conference
+@testable import Members
+@testable import Rooms
+@testable import Sessions
+
+@Suite struct ChangedRoomTests {
+  // MARK: - A scene
+
+  private var storing: ConferenceRules {
+    var rules = ConferenceRules.test
+    rules.storesRecords = true
+    return rules
+  }
+
+  private func plan(_ kind: String = "group", _ fill: (inout RoomPlan) -> Void = { _ in }) -> RoomPlan {
+    var plan = RoomPlan(kind: kind)
+    fill(&plan)
+    return plan
+  }
+
+  private func make(_ scene: Scene, _ name: String, _ plan: RoomPlan, lobby: Bool = false) throws {
+    _ = try scene.operate(.makeRoom(name, plan, locked: false, lobby: lobby)).get()
+  }
+
+  private func replace(_ scene: Scene, _ name: String, _ plan: RoomPlan) -> ErrorCode? {
+    if case .failure(let error) = scene.operate(.replaceSettings(of: name, plan, .any)) { error.code } else { nil }
+  }
+
+  private func takeBack(_ scene: Scene, _ name: String) throws {
+    _ = try scene.operate(.takeBackSettings(of: name, .none)).get()
+  }
+
+  private func settings(_ scene: Scene, _ name: String) throws -> DefinedRoom {
+    guard case .definition(let room) = try scene.operate(.settings(of: name)).get() else {
+      throw ErrorObject(.internalError)
+    }
+    return room
+  }
+
+  private func room(_ scene: Scene, _ name: String) -> Room? {
+    scene.core.rooms.table[named: name].flatMap { scene.core.rooms.table[$0] }
+  }
+
+  private func say(_ scene: Scene, _ client: Client, _ texts: [String], in room: String) throws {
+    _ = try scene.join(client, room).get()
+    for text in texts {
+      let before = scene.stores.count
+      let params = ChatSendParams(room: room, text: text)
+      scene.apply(.request(client.connection, client.makeID(), .chat(.send(params))))
+      for (ticket, _) in scene.stores.dropFirst(before) { scene.apply(.stored(ticket, true)) }
+    }
+  }
+
+  private func chat(_ scene: Scene, _ client: Client, _ room: String) throws -> [String] {
+    try scene.join(client, room).get().chat.map(\.text)
+  }
+
+  private func changes(_ scene: Scene) -> [StoreChange] { scene.stores.flatMap(\.1) }
+
+  private func forgotten(_ scene: Scene) -> [String] {
+    changes(scene).compactMap { if case .forgetRoom(let name) = $0 { name } else { nil } }
+  }
+
+  /// The messages that the disk has of a room.
+  private func kept(_ scene: Scene, _ room: String) -> [StoredMessage] {
+    changes(scene).reduce(into: []) { kept, change in
+      switch change {
+      case .message(let message, let forgetting) where message.message.room == room:
+        kept = kept.filter { $0.number > forgetting ?? 0 } + [message]
+      case .forgetRoom(room): kept = []
+      default: break
+      }
+    }
+  }
+
+  private func message(_ number: UInt64, _ room: String) -> StoredMessage {
+    StoredMessage(
+      number: number, message: Message(msgId: "m\(number)", room: room, ts: 1, from: "A", text: "\(number)"),
+      clientMsgId: nil, delivered: 0)
+  }
+
+  // MARK: - Chat
+
+  private func time(_ work: () -> Void) -> Double {
+    var (start, end) = (timespec(), timespec())
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start)
+    work()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end)
+    return Double(end.tv_sec - start.tv_sec) + Double(end.tv_nsec - start.tv_nsec) / 1e9
+  }
+
+  /// All realms wait meanwhile.
+  @Test func toDropALongChatIsOneMove() {
+    let count = 40_000
+    var log = ChatLog(capacity: count)
+    let append = time { for number in 1...UInt64(count) { log.append(message(number, "x").message, number: number) } }
+    let drop = time { log.keep(1) }
+    #expect(log.messages(visibleTo: "A").map(\.text) == ["\(count)"])
+    #expect(drop < 5 * append, "\(drop) s after \(append) s")
+  }
+
+  @Test func whatWasDroppedIsGoneThoughThereIsSpaceAgain() throws {
+    let scene = Scene(storing)
+    let anna = scene.client("A")
+    try make(scene, "standup", plan())
+    try say(scene, anna, ["1", "2", "3"], in: "standup")
+    #expect(replace(scene, "standup", plan { $0.chatHistory = 1 }) == nil)
+    #expect(replace(scene, "standup", plan()) == nil)
+    #expect(kept(scene, "standup").count == 3, "until the next message")
+    try say(scene, anna, ["4"], in: "standup")
+    #expect(try chat(scene, anna, "standup") == ["3", "4"])
+    #expect(kept(scene, "standup").map(\.message.text) == ["3", "4"])
+  }
+
+  /// The start reads as many messages as the room keeps. Older ones do not come back with the start after it.
+  @Test func whatWasNotReadIsGoneThoughThereIsSpaceAgain() throws {
+    var state = RestoredState()
+    state.rooms = [KeptRoom(room: "standup", plan: plan { $0.chatHistory = 2 }, tag: "1")]
+    (state.chats["standup"], state.lastNumber) = ([message(8, "standup"), message(9, "standup")], 9)
+    (state.chats["demo"]) = [message(5, "demo")]
+    let scene = Scene(storing, restored: state)
+    #expect(replace(scene, "standup", plan()) == nil)
+    let anna = scene.client("A")
+    for name in ["standup", "demo"] { try say(scene, anna, ["new"], in: name) }
+    let forgetting = changes(scene).compactMap { change -> UInt64?? in
+      if case .message(_, let number) = change { number } else { nil }
+    }
+    #expect(forgetting == [7, nil], "of the other one all was read")
+  }
+}
