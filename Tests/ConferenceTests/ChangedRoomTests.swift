@@ -134,4 +134,23 @@ import Testing
     }
     #expect(forgetting == [7, nil], "of the other one all was read")
   }
+
+  // MARK: - All settings
+
+  /// A page costs what it shows, and not what there is.
+  @Test func aPageOfSettingsIsMadeOfWhatItShows() {
+    let now = Now(instant: .zero, wallMilliseconds: 1_700_000_000_000)
+    let costs = [1_000, RoomBook.most].map { count -> Double in
+      var core = ConferenceCore(rules: .test, random: SplitMix64(seed: 1))
+      var state = RestoredState()
+      state.rooms = (0..<count).map { KeptRoom(room: "r\(10_000 + $0)", plan: plan(), tag: "\($0)") }
+      _ = core.restore(state, at: now)
+      var found: Result<OperatorAnswer, ErrorObject>?
+      let cost = (0..<5).map { _ in time { found = core.operate(.allSettings(page: 1), at: now).0 } }.min() ?? 0
+      guard case .success(.definitions(let rooms, let next)) = found else { return 0 }
+      #expect(rooms.prefix(2).map(\.room) == ["demo", "r10000"] && rooms.count == 1_000 && next == 2)
+      return cost
+    }
+    #expect(costs[1] < 3 * costs[0], "\(costs)")
+  }
 }

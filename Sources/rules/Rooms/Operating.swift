@@ -34,8 +34,8 @@ extension Rooms {
       return .definition(made)
     case .settings(let name): return .definition(try book.definition(of: name))
     case .allSettings(let page):
-      let (shown, next) = OperatorAnswer.page(page, of: book.definitions)
-      return .definitions(shown, next: next)
+      let (names, next) = OperatorAnswer.page(page, of: book.names.all)
+      return .definitions(names.compactMap { try? book.definition(of: $0) }, next: next)
     case .replaceSettings(let name, let plan, let condition):
       if let outdated = try RoomMaking.outdated(name, condition, self) { return outdated }
       return .definition(try RoomMaking.put(name, plan, &self, &step))

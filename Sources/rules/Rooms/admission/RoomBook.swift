@@ -25,11 +25,16 @@ struct RoomBook: Sendable {
 
   private let file: File
   private var entries: [String: Entry] = [:]
+  /// Of all rooms that have settings.
+  private(set) var names = SortedNames()
   /// When settings end by themselves.
   private var ends = Deadlines<String>()
 
   /// What rooms.yaml says.
-  init(_ rules: ConferenceRules, tag: String) { file = File(rules, tag: tag) }
+  init(_ rules: ConferenceRules, tag: String) {
+    file = File(rules, tag: tag)
+    for name in rules.rooms.keys.sorted() { names.insert(name) }
+  }
 
   /// A name for settings that no others have: 64 random bits.
   static func tag(_ random: inout some RandomNumberGenerator) -> String {
@@ -94,16 +99,12 @@ struct RoomBook: Sendable {
     return DefinedRoom(room: name, origin: .configured, plan: RoomPlan(rules), tag: file.tag, isServed: true)
   }
 
-  /// The settings of all rooms, by name.
-  var definitions: [DefinedRoom] {
-    Set(entries.keys).union(file.rules.rooms.keys).sorted().compactMap { try? definition(of: $0) }
-  }
-
   // MARK: - Changing
 
   /// An operator has said what a room is like.
   mutating func put(_ room: KeptRoom, at now: Now) {
     entries[room.room] = Entry(kept: room, rules: room.plan.flatMap { try? $0.rules(of: file.rules.kinds) })
+    names.insert(room.room)
     guard let until = room.plan?.until else { return ends.cancel(room.room) }
     // What stands in a file may be any number.
     let last = now.wallMilliseconds.saturating(adding: .seconds(RoomPlan.longestDays * 86_400))
@@ -114,6 +115,7 @@ struct RoomBook: Sendable {
   /// What rooms.yaml says holds again.
   mutating func remove(_ name: String) {
     entries[name] = nil
+    if file.rules.rooms[name] == nil { names.remove(name) }
     ends.cancel(name)
   }
 
