@@ -135,6 +135,17 @@ import Testing
     #expect(forgetting == [7, nil], "of the other one all was read")
   }
 
+  // MARK: - Doors and names
+
+  /// Nobody could join it, and the next start would not read it.
+  @Test func aNameHasOneForm() {
+    let scene = Scene()
+    for (name, isTaken) in [("caf\u{e9}", true), ("cafe\u{301}", false), ("\u{301}x", false)] {
+      let answer = scene.operate(.makeRoom(name, plan(), locked: false, lobby: false))
+      #expect(((try? answer.get()) != nil) == isTaken)
+    }
+  }
+
   // MARK: - All settings
 
   /// A page costs what it shows, and not what there is.

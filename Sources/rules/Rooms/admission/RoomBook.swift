@@ -2,6 +2,7 @@
 
 import Basics
 import Members
+import Names
 import RoostProtocol
 
 /// Rooms of rooms.yaml, with what operators have said meanwhile, which counts more.
@@ -67,6 +68,7 @@ struct RoomBook: Sendable {
   /// The rules that settings make.
   /// - Throws: −32602 where there cannot be such a room, or 1010 where there are as many settings as there may be.
   func check(_ name: String, _ plan: RoomPlan, at wallMilliseconds: Int64) throws(ErrorObject) -> RoomRules {
+    try NameForm.check(name, "room")
     guard !CallRoom.isName(name), ProtocolLimits.isName(name) else {
       throw .parameter(
         "room",
