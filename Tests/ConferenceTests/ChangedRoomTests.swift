@@ -135,6 +135,48 @@ import Testing
     #expect(forgetting == [7, nil], "of the other one all was read")
   }
 
+  /// What GET shows is what PUT takes, and what a start reads.
+  @Test func aConfiguredRoomMayKeepWhatRoomsYAMLSays() throws {
+    var rules = storing
+    rules.rooms["demo"]?.kind = "group"
+    rules.rooms["demo"]?.chatHistory = 5_000
+    let scene = Scene(rules)
+    var shown = try settings(scene, "demo").plan
+    #expect(shown.chatHistory == 5_000)
+    shown.videoLimit = 9
+    #expect(replace(scene, "demo", shown) == nil && room(scene, "demo")?.rules.chatHistory == 5_000)
+    var state = RestoredState()
+    state.rooms = [KeptRoom(room: "demo", plan: shown, tag: "1")]
+    #expect(room(Scene(rules, restored: state), "demo")?.rules.chatHistory == 5_000)
+    shown.chatHistory = 5_001
+    #expect(replace(scene, "demo", shown) == .invalidParams)
+    #expect(replace(scene, "voice", plan { $0.chatHistory = 5_000 }) == .invalidParams, "of another room it does not")
+  }
+
+  // MARK: - Kinds that are smaller at the next start
+
+  @Test func aKindThatIsSmallerNarrowsItsRooms() throws {
+    var rules = storing
+    rules.kinds["group"]?.publishers = 8
+    var state = RestoredState()
+    state.rooms = [
+      KeptRoom(room: "talk", plan: plan("talk") { ($0.publishers, $0.chatHistory) = (20, 3_000) }, tag: "1"),
+      KeptRoom(room: "small", plan: plan { ($0.videoLimit, $0.audioLimit) = (2, 3) }, tag: "2"),
+      KeptRoom(room: "same", plan: plan("talk") { ($0.publishers, $0.chatHistory) = (6, 1_000) }, tag: "3"),
+      KeptRoom(room: "none", plan: plan { $0.videoLimit = 0 }, tag: "4"),
+    ]
+    let scene = Scene(rules, restored: state)
+    #expect(["talk", "small", "same"].map { room(scene, $0)?.rules.publishers } == [6, 3, 6])
+    #expect(["talk", "small"].map { room(scene, $0)?.rules.chatHistory } == [1_000, 100])
+    #expect(scene.log.filter { $0.event == "room_not_served" }.map { $0.fields.first?.value } == ["none"])
+    #expect(scene.code(scene.client("A"), .room(.join(RoomJoinParams(room: "talk")))) == nil)
+    for room in state.rooms.prefix(3) {
+      let shown = try settings(scene, room.room)
+      #expect(shown.tag == room.tag && (shown.plan == room.plan) == (room.room == "same"))
+      #expect(replace(scene, room.room, shown.plan) == nil, "what is shown is taken")
+    }
+  }
+
   // MARK: - Doors and names
 
   /// Nobody could join it, and the next start would not read it.

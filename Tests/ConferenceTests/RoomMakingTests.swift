@@ -417,7 +417,7 @@ import Testing
     let ben = next.client("B")
     #expect(try chat(next, ben, "hall") == ["hello"])
     #expect(joinCode(next, ben) == .roomLocked)
-    #expect(try room(next)?.rules == made.plan.rules(of: refusing.kinds))
+    #expect(try room(next)?.rules == made.plan.rules(of: refusing.kinds, configured: nil))
     #expect(try next.join(next.client("C"), "demo").get().limit == 9)
     next.advance(next.core.rules.restoredChatTime)
     #expect(changes(next).isEmpty, "they wait for nobody to come back")

@@ -111,6 +111,33 @@ import Threads
     #expect(numbers == ["made": [8, 12], "night": [1, 5, 9], "ward": [2, 6, 10], "hall": []])
   }
 
+  /// What rooms.yaml says of a room may be more than the API chooses. What a kind has outgrown is read as narrowly as it is served.
+  @Test(arguments: [(room: "demo", wish: 1_300, read: 1_300), ("demo", 9_000, 1_400), ("made", 1_300, 1_000)])
+  func asMuchIsReadAsARoomMayKeep(_ row: (room: String, wish: Int, read: Int)) throws {
+    let folder = try TemporaryFolder()
+    var rules = ConferenceRules()
+    rules.kinds = ["group": RoomRules(kind: "group")]
+    rules.rooms["demo"] = RoomRules(kind: "group")
+    rules.rooms["demo"]?.chatHistory = 1_400
+    var plan = RoomPlan(kind: "group")
+    plan.chatHistory = row.wish
+    do {
+      var file = try RecordFile(path: folder.path("roost.db"), wallMilliseconds: 0)
+      let messages = (1...1_500).map { message(UInt64($0), in: row.room) }
+      let changes = [StoreChange.room(KeptRoom(room: row.room, plan: plan, tag: "1"))] + messages
+      try file.apply(changes.map { RealmChange($0) }, wallMilliseconds: 0)
+    }
+    let started = StorageThread.start(
+      path: folder.path("roost.db"), rules: [.default: rules],
+      keeping: StorageRetention(
+        records: .seconds(86_400), tombstones: .seconds(86_400), mostRecords: 100_000, mostRecordsOfUser: 1_000),
+      deliveries: 10, log: .disabled
+    ) { _ in }
+    let (thread, restored) = try #require(started)
+    thread.stop()
+    #expect(restored[.default]?.state.chats[row.room]?.count == row.read)
+  }
+
   /// While the disk hangs so many wait and one more is not taken; when it goes on there is space again.
   @Test func soManyWaitForTheDisk() async throws {
     #expect(StorageThread.patience == 16_384)

@@ -61,16 +61,41 @@ public struct RoomPlan: Codable, Hashable, Sendable {
   }
 
   /// The rules that the kind and these settings make.
+  /// - Parameter configured: what rooms.yaml says of this room, where it does.
   /// - Throws: −32602 with the field: a kind that there is none of, a number out of its range, more publishers than seats.
-  public func rules(of kinds: [String: RoomRules]) throws(ErrorObject) -> RoomRules {
+  public func rules(of kinds: [String: RoomRules], configured: RoomRules?) throws(ErrorObject) -> RoomRules {
     guard var rules = kinds[kind] else {
       throw .parameter("kind", expected: "one of " + kinds.keys.sorted().joined(separator: ", "))
     }
     try setSeats(of: &rules)
     try setMedia(of: &rules)
-    let history = try Self.value(chatHistory, "chatHistory", 0...max(Self.mostHistory, rules.chatHistory))
-    rules.chatHistory = history ?? rules.chatHistory
+    let most = Self.mostHistory(of: rules, configured)
+    rules.chatHistory = try Self.value(chatHistory, "chatHistory", 0...most) ?? rules.chatHistory
     return rules
+  }
+
+  /// The same settings for kinds that may have become smaller since: no more publishers than seats, and no more chat than such a room may keep.
+  /// What else cannot be is left as it is.
+  public func narrowed(to kinds: [String: RoomRules], configured: RoomRules?) -> RoomPlan {
+    guard let kind = kinds[kind] else { return self }
+    var plan = self
+    plan.chatHistory = chatHistory.map { min($0, Self.mostHistory(of: kind, configured)) }
+    plan.publishers = nil
+    var seats = kind
+    seats.publishers = nil
+    guard (try? plan.setSeats(of: &seats)) != nil else { return self }
+    let most = Self.seats(of: seats)
+    plan.publishers = (publishers ?? kind.publishers).map { $0 > most } == true ? most : publishers
+    return plan
+  }
+
+  private static func mostHistory(of kind: RoomRules, _ configured: RoomRules?) -> Int {
+    max(mostHistory, kind.chatHistory, configured?.chatHistory ?? 0)
+  }
+
+  /// The most people that can be in a room at once.
+  private static func seats(of rules: RoomRules) -> Int {
+    rules.media.map { rules.seats($0) } ?? max(rules.videoSeats, rules.audioSeats)
   }
 
   private func setSeats(of rules: inout RoomRules) throws(ErrorObject) {
@@ -85,7 +110,7 @@ public struct RoomPlan: Codable, Hashable, Sendable {
     }
     rules.publishers = try Self.value(publishers, "publishers", seats) ?? rules.publishers
     rules.players = try Self.value(players, "players", seats) ?? rules.players
-    let most = rules.media.map { rules.seats($0) } ?? max(rules.videoSeats, rules.audioSeats)
+    let most = Self.seats(of: rules)
     if let publishers = rules.publishers, publishers > most {
       throw .parameter("publishers", expected: "no more than the \(most) seats")
     }

@@ -75,7 +75,7 @@ struct RoomBook: Sendable {
         expected: "1 to \(ProtocolLimits.nameBytes) bytes of printable characters, without blanks at the ends, that do "
           + "not begin with \(ProtocolLimits.callRoomPrefix)")
     }
-    let rules = try plan.rules(of: file.rules.kinds)
+    let rules = try plan.rules(of: file.rules.kinds, configured: file.rules.rooms[name])
     try plan.checkUntil(at: wallMilliseconds)
     guard isKept(name) || entries.count < Self.most else {
       throw .tooLarge("room", limit: Self.most, count: entries.count + 1)
@@ -105,7 +105,9 @@ struct RoomBook: Sendable {
 
   /// An operator has said what a room is like.
   mutating func put(_ room: KeptRoom, at now: Now) {
-    entries[room.room] = Entry(kept: room, rules: room.plan.flatMap { try? $0.rules(of: file.rules.kinds) })
+    let (kinds, configured) = (file.rules.kinds, file.rules.rooms[room.room])
+    let rules = room.plan.flatMap { try? $0.rules(of: kinds, configured: configured) }
+    entries[room.room] = Entry(kept: room, rules: rules)
     names.insert(room.room)
     guard let until = room.plan?.until else { return ends.cancel(room.room) }
     // What stands in a file may be any number.
@@ -124,8 +126,11 @@ struct RoomBook: Sendable {
   /// A room whose settings are over by now.
   mutating func takeDue(at now: Instant) -> String? { ends.popDue(at: now) }
 
-  /// Takes what an earlier process has left. What is over is due at once.
+  /// Takes what an earlier process has left, as far as kinds that are smaller by now let it be. What is over is due at once.
   mutating func restore(_ rooms: [KeptRoom], at now: Now) {
-    for room in rooms.prefix(Self.most) where !CallRoom.isName(room.room) { put(room, at: now) }
+    for var room in rooms.prefix(Self.most) where !CallRoom.isName(room.room) {
+      room.plan = room.plan?.narrowed(to: file.rules.kinds, configured: file.rules.rooms[room.room])
+      put(room, at: now)
+    }
   }
 }

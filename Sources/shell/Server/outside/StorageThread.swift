@@ -451,8 +451,13 @@ extension ConferenceRules {
   fileprivate func messages(ofRoom room: String, _ kept: KeptRoom?) -> Int {
     if room.begins(with: ProtocolLimits.callRoomPrefix) { return callRoom.chatHistory }
     guard let kept else { return rules(forRoom: room)?.chatHistory ?? 0 }
-    let served = kept.plan.flatMap { try? $0.rules(of: kinds) }
-    return served?.chatHistory ?? min(max(0, kept.plan?.chatHistory ?? 100), RoomPlan.mostHistory)
+    let configured = rooms[room]
+    let served = kept.plan.flatMap {
+      try? $0.narrowed(to: kinds, configured: configured).rules(of: kinds, configured: configured)
+    }
+    if let served { return served.chatHistory }
+    let most = max(RoomPlan.mostHistory, configured?.chatHistory ?? 0)
+    return min(max(0, kept.plan?.chatHistory ?? max(100, configured?.chatHistory ?? 0)), most)
   }
 }
 
