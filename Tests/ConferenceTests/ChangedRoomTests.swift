@@ -177,6 +177,34 @@ import Testing
     }
   }
 
+  // MARK: - Media
+
+  @Test func otherSettingsLeaveTheMediaOfAnEmptyRoom() throws {
+    let scene = Scene()
+    _ = try scene.operate(.setMedia(.audio, room: "demo")).get()
+    #expect(replace(scene, "demo", plan { ($0.media, $0.audioLimit) = (.video, 9) }) == nil)
+    #expect(room(scene, "demo")?.media == .audio && room(scene, "demo")?.info.limit == 9)
+    #expect(replace(scene, "demo", plan { $0.media = .audio }) == nil)
+    #expect(replace(scene, "demo", plan { $0.media = .video }) == nil)
+    #expect(room(scene, "demo")?.media == .video, "and other media change them")
+  }
+
+  /// What was taken back said audio, and rooms.yaml says video for three.
+  @Test func mediaThatTooManyWereThereForAreAskedForAgain() throws {
+    let scene = Scene()
+    #expect(replace(scene, "demo", plan { ($0.media, $0.audioLimit) = (.audio, 9) }) == nil)
+    for name in ["A", "B", "C", "D"] { _ = try scene.join(scene.client(name), "demo").get() }
+    try takeBack(scene, "demo")
+    #expect(room(scene, "demo")?.media == .audio)
+    #expect(replace(scene, "demo", plan { ($0.media, $0.videoLimit) = (.video, 3) }) == .roomFull)
+    #expect(replace(scene, "demo", plan { ($0.media, $0.videoLimit) = (.video, 4) }) == nil)
+    #expect(room(scene, "demo")?.media == .video)
+    // It has been reached: what a moderator makes of the meeting stays.
+    _ = try scene.operate(.setMedia(.audio, room: "demo")).get()
+    #expect(replace(scene, "demo", plan { ($0.media, $0.videoLimit) = (.video, 5) }) == nil)
+    #expect(room(scene, "demo")?.media == .audio)
+  }
+
   // MARK: - Doors and names
 
   /// Nobody could join it, and the next start would not read it.

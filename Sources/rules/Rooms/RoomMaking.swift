@@ -32,8 +32,9 @@ enum RoomMaking {
   ) throws(ErrorObject) -> DefinedRoom {
     let rules = try rooms.book.check(name, plan, at: step.now.wallMilliseconds)
     let key = rooms.table[named: name]
-    if let room = key.flatMap({ rooms.table[$0] }) {
-      if let media = newMedia(of: room, rules) { try RoomMedia.check(media, room, rules) }
+    if let key, let room = rooms.table[key] {
+      let next = rooms.table.nexts[key]
+      if let media = newMedia(of: room, next, rules) { try RoomMedia.check(media, room, rules) }
     } else {
       try RoomQuotas.checkSpace(rooms)
     }
@@ -51,21 +52,21 @@ enum RoomMaking {
     return try rooms.book.definition(of: name)
   }
 
-  /// What a room is to carry by its new rules, where its rules have said something else.
-  private static func newMedia(of room: Room, _ rules: RoomRules) -> MediaClass? {
-    rules.media == room.rules.media || rules.media == room.media ? nil : rules.media
+  /// What a room is to carry by its new rules, where its rules have said something else, or still wait for what they say.
+  private static func newMedia(of room: Room, _ next: RoomRules?, _ rules: RoomRules) -> MediaClass? {
+    let waits = next.map { $0.media != room.rules.media } ?? false
+    return rules.media == room.media || rules.media == room.rules.media && !waits ? nil : rules.media
   }
 
   /// A room that is there is like this from now on. Those in it hear of its media and its seats where they are others. Where more people are in it
   /// than its new media take, it goes on with the media that it has.
   private static func settle(_ key: RoomKey, _ rules: RoomRules, _ rooms: inout Rooms, _ step: inout Step) {
     guard let before = rooms.table[key] else { return }
-    let media = before.members.isEmpty ? nil : newMedia(of: before, rules)
-    rooms.seating.table.settle(key, rules)
+    let media = before.members.isEmpty ? nil : newMedia(of: before, rooms.table.nexts[key], rules)
+    let isFree = media.map { (try? RoomMedia.check($0, before, rules)) != nil } ?? true
+    rooms.seating.table.settle(key, rules, mediaWait: !isFree)
     guard let room = rooms.table[key] else { return }
-    if let media, (try? RoomMedia.check(media, room, rules)) != nil {
-      return RoomMedia.set(media, of: key, by: nil, &rooms.seating, &step)
-    }
+    if let media, isFree { return RoomMedia.set(media, of: key, by: nil, &rooms.seating, &step) }
     guard room.info.limit != before.info.limit else { return }
     let event = RoomModerated(
       room: room.name, by: nil, action: .media, media: room.effectiveMedia, limit: room.info.limit)

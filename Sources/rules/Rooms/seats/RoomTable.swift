@@ -51,15 +51,17 @@ struct Room: Sendable {
   }
 
   /// Other rules hold from now on. The order of speakers, and how many are heard, are settled with the first who comes: they hold from when it
-  /// is empty.
-  fileprivate mutating func settle(_ rules: RoomRules) {
+  /// is empty. So does what it carries where too many are there for that.
+  fileprivate mutating func settle(_ rules: RoomRules, mediaWait: Bool) {
     chat.keep(rules.chatHistory)
     let before = self.rules
     self.rules = rules
     if members.isEmpty {
-      media = rules.media
+      // What an operator has made of it while it is empty stays, but where it is to carry something else.
+      if rules.media != before.media { media = rules.media }
     } else {
       (self.rules.videoLastN, self.rules.sound) = (before.videoLastN, before.sound)
+      if mediaWait { self.rules.media = before.media }
     }
   }
 
@@ -217,14 +219,14 @@ struct RoomTable: Sendable {
   }
 
   /// A room stays when the last one leaves, whether or not it did, and follows these rules.
-  mutating func settle(_ key: RoomKey, _ rules: RoomRules) {
+  mutating func settle(_ key: RoomKey, _ rules: RoomRules, mediaWait: Bool = false) {
     guard var room = all.removeValue(forKey: key) else { return }
     if !room.isNamed {
       shares.move(from: room.holders.alone, to: ShareHolder())
       (room.isNamed, room.holders) = (true, RoomHolders())
     }
     nexts[key] = room.members.isEmpty ? nil : rules
-    room.settle(rules)
+    room.settle(rules, mediaWait: mediaWait)
     all[key] = room
   }
 
