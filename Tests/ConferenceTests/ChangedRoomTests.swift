@@ -135,6 +135,60 @@ import Testing
     #expect(forgetting == [7, nil], "of the other one all was read")
   }
 
+  @Test func whoKeepsNoChatAnyMoreForgetsItOnDisk() throws {
+    let scene = Scene(storing)
+    let anna = scene.client("A")
+    for name in ["stage", "demo"] {
+      #expect(replace(scene, name, plan { $0.until = scene.now.wallMilliseconds + 1_000 }) == nil)
+      try say(scene, anna, ["hello"], in: name)
+    }
+    #expect(forgotten(scene).isEmpty)
+    try takeBack(scene, "demo")
+    #expect(forgotten(scene).isEmpty && kept(scene, "demo").count == 1, "rooms.yaml has it keep chat")
+    scene.advance(.seconds(1))
+    #expect(forgotten(scene) == ["stage"] && kept(scene, "stage").isEmpty, "and none of that one")
+  }
+
+  /// Their kind was another when they were written.
+  @Test func chatThatIsNotKeptIsForgottenAtTheStart() throws {
+    var rules = storing
+    rules.kinds["group"]?.chatHistory = 0
+    if let group = rules.kinds["group"] { rules.unknownRooms = .create(group) }
+    var state = RestoredState()
+    state.rooms = [
+      KeptRoom(room: "standup", plan: plan(), tag: "1"), KeptRoom(room: "hall", plan: plan("pair"), tag: "2"),
+      KeptRoom(room: "ward", plan: plan("gone"), tag: "3"),
+    ]
+    for name in ["standup", "hall", "ward", "stage", "x"] { state.chats[name] = [] }
+    let scene = Scene(rules, restored: state)
+    #expect(forgotten(scene).sorted() == ["stage", "standup"])
+    _ = try scene.join(scene.client("A"), "x").get()
+    #expect(forgotten(scene).contains("x"), "as soon as somebody joins it")
+  }
+
+  @Test func whatEndsForgetsItsChatWhateverItKeeps() throws {
+    let scene = Scene(storing)
+    try make(scene, "standup", plan { $0.chatHistory = 0 })
+    try takeBack(scene, "standup")
+    #expect(forgotten(scene) == ["standup", "standup"], "there is nothing, or what another process has left")
+  }
+
+  /// What rooms.yaml says of it holds for its chat as little as for who comes in.
+  @Test func theChatOfAConfiguredRoomWaitsToo() throws {
+    var state = RestoredState()
+    state.rooms = ["stage", "demo"].map { KeptRoom(room: $0, plan: plan("gone"), tag: "1") }
+    for name in ["stage", "demo"] { state.chats[name] = (1...3).map { message($0, name) } }
+    state.lastNumber = 3
+    let scene = Scene(storing, restored: state)
+    scene.advance(scene.core.rules.restoredChatTime)
+    #expect(changes(scene).isEmpty)
+    #expect(replace(scene, "stage", plan { $0.chatHistory = 2 }) == nil)
+    let anna = scene.client("A")
+    #expect(try chat(scene, anna, "stage") == ["2", "3"])
+    try takeBack(scene, "demo")
+    #expect(try chat(scene, anna, "demo") == ["1", "2", "3"])
+  }
+
   /// What GET shows is what PUT takes, and what a start reads.
   @Test func aConfiguredRoomMayKeepWhatRoomsYAMLSays() throws {
     var rules = storing
@@ -151,6 +205,76 @@ import Testing
     shown.chatHistory = 5_001
     #expect(replace(scene, "demo", shown) == .invalidParams)
     #expect(replace(scene, "voice", plan { $0.chatHistory = 5_000 }) == .invalidParams, "of another room it does not")
+  }
+
+  /// Whoever has not seen a message any more does not see it again, whatever operators and restarts come in between.
+  @Test(arguments: 1...8 as ClosedRange<UInt64>) func whatIsGoneNeverComesBack(_ seed: UInt64) throws {
+    var (random, said, restarts) = (SplitMix64(seed: seed), 0, 0)
+    var state = RestoredState()
+    var gone: [String: Set<String>] = [:]
+    var scene = Scene(storing, restored: state)
+    var anna = scene.client("A")
+    for _ in 0..<400 {
+      let name = ["stage", "demo", "made"].randomElement(using: &random) ?? "demo"
+      let kind = plan(["group", "pair"].randomElement(using: &random) ?? "pair") {
+        $0.chatHistory = [nil, 0, 1, 3, 100].randomElement(using: &random) ?? nil
+      }
+      var before = try shown(scene)
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0...6:
+        said += 1
+        try say(scene, anna, ["\(said)"], in: name)
+      case 7, 8: _ = scene.operate(.replaceSettings(of: name, kind, .any))
+      case 9: _ = scene.operate(.takeBackSettings(of: name, .none))
+      case 10: _ = scene.operate(.makeRoom("made", kind, locked: false, lobby: false))
+      default:
+        state = disk(scene, after: state)
+        scene = Scene(storing, restored: read(state))
+        anna = scene.client("A")
+        restarts += 1
+        // Rooms that nobody has come back to yet show nothing.
+        before = try shown(scene)
+      }
+      for (name, now) in try shown(scene) {
+        #expect(gone[name, default: []].isDisjoint(with: now), "\(name) after \(said) messages")
+        gone[name, default: []].formUnion(Set(before[name] ?? []).subtracting(now))
+      }
+    }
+    #expect(said > 100 && restarts > 5 && gone.values.reduce(0) { $0 + $1.count } > 50)
+  }
+
+  private func shown(_ scene: Scene) throws -> [String: [String]] {
+    let rooms = ["stage", "demo", "made"].map { name in
+      (name, room(scene, name)?.chat.messages(visibleTo: "A").map(\.text) ?? [])
+    }
+    return Dictionary(uniqueKeysWithValues: rooms)
+  }
+
+  /// What is on disk behind a process that found this there.
+  private func disk(_ scene: Scene, after state: RestoredState) -> RestoredState {
+    changes(scene).reduce(into: state) { state, change in
+      switch change {
+      case .room(let kept): state.rooms = state.rooms.filter { $0.room != kept.room } + [kept]
+      case .forgetSettings(let name): state.rooms.removeAll { $0.room == name }
+      case .message(let message, let forgetting):
+        let others = state.chats[message.message.room, default: []].filter { $0.number > forgetting ?? 0 }
+        state.chats[message.message.room] = others + [message]
+        state.lastNumber = max(state.lastNumber, message.number)
+      case .forgetRoom(let name): state.chats[name] = nil
+      default: break
+      }
+    }
+  }
+
+  /// What a start reads of it (`StorageThread`).
+  private func read(_ state: RestoredState) -> RestoredState {
+    var read = state
+    for (name, messages) in state.chats {
+      let plan = state.rooms.first { $0.room == name }?.plan
+      let rules = (try? plan?.rules(of: storing.kinds, configured: nil)) ?? storing.rules(forRoom: name)
+      read.chats[name] = messages.suffix(rules?.chatHistory ?? 0)
+    }
+    return read
   }
 
   // MARK: - Kinds that are smaller at the next start

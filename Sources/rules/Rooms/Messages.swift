@@ -122,7 +122,7 @@ extension Rooms {
       let kind = (try? book.definition(of: name))?.plan.kind ?? ""
       step.log("room_not_served", ["room": name, "kind": kind], level: .warning)
     }
-    for (name, key) in table.keys { adoptRestored(key, name: name) }
+    for (name, key) in table.keys.sorted(by: { $0.key < $1.key }) { adoptRestored(key, name: name, &step) }
     let over = bans.restore(state.bans, at: step.now.wallMilliseconds)
     step.keep(over.map { .forgetBan(room: $0.room, user: $0.user) })
     AddressBanning.forget(addressBans.restore(state.addressBans, at: step.now), &step)

@@ -65,6 +65,8 @@ enum RoomMaking {
     let media = before.members.isEmpty ? nil : newMedia(of: before, rooms.table.nexts[key], rules)
     let isFree = media.map { (try? RoomMedia.check($0, before, rules)) != nil } ?? true
     rooms.seating.table.settle(key, rules, mediaWait: !isFree)
+    // Where nobody was let in, its chat has waited.
+    rooms.adoptRestored(key, name: before.name, &step)
     guard let room = rooms.table[key] else { return }
     if let media, isFree { return RoomMedia.set(media, of: key, by: nil, &rooms.seating, &step) }
     guard room.info.limit != before.info.limit else { return }
@@ -81,6 +83,7 @@ enum RoomMaking {
     step.log("room_unmade", ["room": name, "reason": reason])
     let key = rooms.table[named: name]
     if let rules = rooms.rules.rooms[name] {
+      if rules.chatHistory == 0 { step.keep([.forgetRoom(name)]) }
       if let key { settle(key, rules, &rooms, &step) }
       return 0
     }
@@ -93,7 +96,8 @@ enum RoomMaking {
     let removed = isEmpty ? 0 : rooms.close(key, &step)
     // It stands anew, under another key.
     if let key = rooms.table[named: name], let room = rooms.seating.table.remove(key) {
-      if room.chat.keepsMessages { step.keep([.forgetRoom(name)]) }
+      // Also where it keeps none: its kind may have kept some when an earlier process ran.
+      step.keep([.forgetRoom(name)])
       Doors.forget(room, &rooms.seating.table, &step)
     }
     return removed

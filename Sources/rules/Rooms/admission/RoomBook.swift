@@ -51,6 +51,9 @@ struct RoomBook: Sendable {
   /// Rooms that nobody is let in to.
   var unserved: Set<String> { Set(entries.filter { $0.value.rules == nil }.keys) }
 
+  /// Whether nobody is let in to a room, whatever rooms.yaml says of it.
+  func isUnserved(_ name: String) -> Bool { entries[name].map { $0.rules == nil } ?? false }
+
   /// Rooms that operators have made or changed, and what they are like.
   var served: [(name: String, rules: RoomRules)] {
     entries.compactMap { name, entry in entry.rules.map { (name, $0) } }.sorted { $0.name < $1.name }

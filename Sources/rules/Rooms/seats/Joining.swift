@@ -170,15 +170,16 @@ extension Rooms {
   @discardableResult
   mutating func addRoom(name: String, rules: RoomRules, isNamed: Bool, _ step: inout Step) -> RoomKey {
     let key = seating.addRoom(name: name, rules: rules, isNamed: isNamed, &step)
-    adoptRestored(key, name: name)
+    adoptRestored(key, name: name, &step)
     return key
   }
 
-  /// Gives a room what was said in it before a restart, and its door.
-  mutating func adoptRestored(_ key: RoomKey, name: String) {
+  /// Gives a room what was said in it before a restart, and its door. Where nobody is let in, it is not said how much it keeps: its chat waits.
+  mutating func adoptRestored(_ key: RoomKey, name: String, _ step: inout Step) {
     if let door = restored.doors.removeValue(forKey: name) { Doors.adopt(door, key, &seating.table) }
-    guard let messages = restored.chats.removeValue(forKey: name) else { return }
+    guard !book.isUnserved(name), let messages = restored.chats.removeValue(forKey: name) else { return }
     seating.table.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
+    if table[key]?.chat.keepsMessages == false { step.keep([.forgetRoom(name)]) }
   }
 }
 
