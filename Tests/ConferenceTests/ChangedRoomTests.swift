@@ -331,6 +331,17 @@ import Testing
 
   // MARK: - Doors and names
 
+  @Test func thoseInsideHearOfTheLobby() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two(in: "standup")
+    _ = (anna.take(), ben.take())
+    try make(scene, "standup", plan(), lobby: true)
+    let event = Event.roomModerated(RoomModerated(room: "standup", by: nil, action: .lobby))
+    #expect(anna.take() == [event] && ben.take() == [event])
+    try make(scene, "hall", plan(), lobby: true)
+    #expect(anna.take().isEmpty)
+  }
+
   /// Nobody could join it, and the next start would not read it.
   @Test func aNameHasOneForm() {
     let scene = Scene()

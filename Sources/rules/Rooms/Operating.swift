@@ -27,8 +27,10 @@ extension Rooms {
       let made = try RoomMaking.put(name, plan, &self, &step)
       guard let key = table[named: name] else { return .definition(made) }
       if lobby {
-        Doors.set(.lobby, of: key, RoomModerated(room: name, by: nil, action: .lobby), &seating.table, &step)
+        let moderated = RoomModerated(room: name, by: nil, action: .lobby)
+        Doors.set(.lobby, of: key, moderated, &seating.table, &step)
         Doors.keep(key, table, &step)
+        step.tell(.roomModerated(moderated), in: key, of: table)
       }
       if locked { Doors.lock(key, &seating.table, &step) }
       return .definition(made)
