@@ -351,6 +351,15 @@ import Testing
     }
   }
 
+  @Test func linesSayNoKindWhereItCannotBeRead() throws {
+    var state = RestoredState()
+    state.rooms = [
+      KeptRoom(room: "night", plan: nil, tag: "1"), KeptRoom(room: "ward", plan: plan("gone"), tag: "2"),
+    ]
+    let lines = Scene(restored: state).log.filter { $0.event == "room_not_served" }
+    #expect(lines.map { $0.fields.map(\.name) } == [["room"], ["room", "kind"]])
+  }
+
   // MARK: - All settings
 
   /// A page costs what it shows, and not what there is.

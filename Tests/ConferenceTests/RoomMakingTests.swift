@@ -444,7 +444,7 @@ import Testing
     #expect(shown.map(\.isServed) == [false, false] && shown.map(\.plan.kind) == ["gone", ""])
     #expect(shown.map(\.origin) == [.made, .changed])
     let lines = scene.log.filter { $0.event == "room_not_served" }
-    #expect(lines.map { $0.fields.map(\.value) } == [["demo", ""], ["ward", "gone"]])
+    #expect(lines.map { $0.fields.map(\.value) } == [["demo"], ["ward", "gone"]])
     try replace(scene, "demo", plan("pair"))
     #expect(joinCode(scene, anna, "demo") == nil)
   }

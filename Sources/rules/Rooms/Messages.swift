@@ -120,7 +120,8 @@ extension Rooms {
     }
     for name in book.unserved.sorted() {
       let kind = (try? book.definition(of: name))?.plan.kind ?? ""
-      step.log("room_not_served", ["room": name, "kind": kind], level: .warning)
+      step.log(
+        "room_not_served", [("room", name)] + (kind.isEmpty ? [] : [("kind", kind)]), level: .warning)
     }
     for (name, key) in table.keys.sorted(by: { $0.key < $1.key }) { adoptRestored(key, name: name, &step) }
     let over = bans.restore(state.bans, at: step.now.wallMilliseconds)
