@@ -106,7 +106,8 @@ final class RandomConference {
   func everybodyLeaves() {
     for client in clients { scene.request(client, .session(.bye)) }
     for room in ["x", "demo", "m1"] { _ = scene.operate(.takeBackSettings(of: room, .none)) }
-    scene.advance(.milliseconds(5_000))
+    // A call that an operator has started rings on for half a minute.
+    scene.advance(.seconds(60))
   }
 
   // MARK: - Sessions
