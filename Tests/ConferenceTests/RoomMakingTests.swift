@@ -161,13 +161,15 @@ import Testing
 
   @Test func roomsOfCallsAreNone() throws {
     let scene = Scene()
-    for name in ["call:x", "", " x", String(repeating: "x", count: 300)] {
+    for name in ["call:x", "", " x", String(repeating: "x", count: 300), ".", ".."] {
       #expect(code(scene.operate(.makeRoom(name, plan(), locked: false, lobby: false))) == .invalidParams)
     }
     let anna = scene.client("A")
     let call = try scene.start(anna, [scene.client("B").user]).call.callId
     #expect(code(scene.operate(.settings(of: CallRoom.name(call)))) == .roomNotFound)
-    #expect(code(scene.operate(.makeRoom("x", plan(), locked: false, lobby: false))) == nil)
+    for name in ["x", "..."] {
+      #expect(code(scene.operate(.makeRoom(name, plan(), locked: false, lobby: false))) == nil)
+    }
   }
 
   /// Who has opened the room stays, and it counts for their share no more.

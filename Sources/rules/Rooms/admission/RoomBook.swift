@@ -72,11 +72,13 @@ struct RoomBook: Sendable {
   /// - Throws: −32602 where there cannot be such a room, or 1010 where there are as many settings as there may be.
   func check(_ name: String, _ plan: RoomPlan, at wallMilliseconds: Int64) throws(ErrorObject) -> RoomRules {
     try NameForm.check(name, "room")
-    guard !CallRoom.isName(name), ProtocolLimits.isName(name) else {
+    // No path names what clients take for the folder itself, or the one above (RFC 3986 §5.2.4).
+    let isFolder = name.utf8.count <= 2 && name.utf8.allSatisfy { $0 == UInt8(ascii: ".") }
+    guard !CallRoom.isName(name), ProtocolLimits.isName(name), !isFolder else {
       throw .parameter(
         "room",
         expected: "1 to \(ProtocolLimits.nameBytes) bytes of printable characters, without blanks at the ends, that do "
-          + "not begin with \(ProtocolLimits.callRoomPrefix)")
+          + "not begin with \(ProtocolLimits.callRoomPrefix) and are not . or ..")
     }
     let rules = try plan.rules(of: file.rules.kinds, configured: file.rules.rooms[name])
     try plan.checkUntil(at: wallMilliseconds)
