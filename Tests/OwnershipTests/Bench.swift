@@ -37,6 +37,12 @@ final class Bench {
 
   func apply(_ input: OwnershipInput, at node: Int) { carryOut(nodes[node].apply(input, at: now), node) }
 
+  /// A hundred names are wanted, and answers wait.
+  func fillLine(of node: Int) {
+    slow.insert(node)
+    for number in 0..<100 { apply(.want(.room("r\(number)")), at: node) }
+  }
+
   func want(_ node: Int) { apply(.want(Self.hall), at: node) }
   func verdict(_ node: Int) -> Verdict { nodes[node].verdict(on: Self.hall, at: now) }
   func decides(_ node: Int) -> Bool { if case .decides = verdict(node) { true } else { false } }

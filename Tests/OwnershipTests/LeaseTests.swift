@@ -109,13 +109,27 @@ import Testing
 
   @Test func questionsAreBounded() {
     let bench = Bench(1)
-    bench.slow = [0]
-    for number in 0...StoreLine.most { bench.apply(.want(.room("r\(number)")), at: 0) }
-    #expect(bench.nodes[0].unanswered == StoreLine.most)
+    bench.fillLine(of: 0)
+    let most = QuestionBounds().names
+    #expect(bench.nodes[0].unanswered == most)
     bench.want(0)
-    #expect(bench.nodes[0].unanswered == StoreLine.most)
+    #expect(bench.nodes[0].unanswered == most)
     bench.advance(.seconds(1))
-    #expect(bench.nodes[0].unanswered == StoreLine.most + 1, "a beat is asked all the same")
+    #expect(bench.nodes[0].unanswered == most + 1, "a beat is asked all the same")
+    let control = Bench([.asksWithoutBound])
+    control.fillLine(of: 0)
+    #expect(control.nodes[0].unanswered == 100, "the control")
+  }
+
+  /// Node 0 is dead, and node 1 has no room for further questions when its time is over.
+  @Test func aFenceIsAskedWhereTheLineIsFull() {
+    let bench = Bench(2)
+    bench.deaf = [0]
+    bench.advance(.milliseconds(5_900))
+    bench.fillLine(of: 1)
+    #expect(bench.table.active.count == 2)
+    bench.advance(.seconds(1))
+    #expect(bench.table.active.map(\.epoch) == [bench.nodes[1].epoch])
   }
 
   @Test func theDirectoryIsBounded() {

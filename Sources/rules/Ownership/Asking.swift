@@ -3,9 +3,11 @@
 import Basics
 
 extension Ownership {
-  /// Asks, where there is a connection with room for it.
-  mutating func ask(_ statement: StoreStatement, at now: Instant, _ effects: inout [OwnershipEffect]) {
-    guard line.isUp, line.hasRoom else { return }
+  /// Asks, where there is a connection, and so many have no answer at most.
+  mutating func ask(
+    _ statement: StoreStatement, below most: Int = .max, at now: Instant, _ effects: inout [OwnershipEffect]
+  ) {
+    guard line.isUp, line.asked.count < most else { return }
     effects.append(line.ask(statement, at: now))
   }
 
@@ -62,8 +64,7 @@ extension Ownership {
     }
     if now >= heart.due, !line.isBeating {
       heart.due = now + OwnershipTimes.beat
-      // Without the bound of other questions: the node lives by it.
-      effects.append(line.ask(.beat(asker(own), knows: heart.newest), at: now))
+      ask(.beat(asker(own), knows: heart.newest), at: now, &effects)
     }
     for (node, beat) in watch.due(at: now) {
       ask(.fence(node, at: beat, by: asker(own)), at: now, &effects)
@@ -77,7 +78,8 @@ extension Ownership {
     }
     let takes = heart.decides(at: now) && !holdings.isUnsure && now >= heart.quietUntil
     let statement = takes ? StoreStatement.acquire(name, by: asker(own)) : .holder(name)
-    if !line.isAsked(statement) { ask(statement, at: now, &effects) }
+    if flaws.contains(.asksWithoutBound) { return ask(statement, at: now, &effects) }
+    if !line.isAsked(statement) { ask(statement, below: bounds.names, at: now, &effects) }
   }
 
   /// Says to the store that a lease is nobody's, once at a time.
@@ -86,7 +88,7 @@ extension Ownership {
   ) {
     guard let own = heart.row else { return }
     let statement = StoreStatement.giveBack(name, epoch, by: asker(own))
-    if !line.isAsked(statement) { ask(statement, at: now, &effects) }
+    if !line.isAsked(statement) { ask(statement, below: bounds.leases, at: now, &effects) }
   }
 
   /// What has no answer yet, though the connection may be another one: leases that are given back, and those that have to be read.
@@ -95,7 +97,9 @@ extension Ownership {
     for (name, epoch) in holdings.returned.sorted(by: { $0.key < $1.key }) {
       returnLease(name, epoch, at: now, &effects)
     }
-    for name in holdings.pending.keys.sorted() where !line.isRegistering(name) { ask(.holder(name), at: now, &effects) }
+    for name in holdings.pending.keys.sorted() where !line.isRegistering(name) {
+      ask(.holder(name), below: bounds.leases, at: now, &effects)
+    }
     let reading = StoreStatement.held(by: asker(own))
     if holdings.isUnsure, !line.isAsked(reading) { ask(reading, at: now, &effects) }
   }

@@ -4,8 +4,8 @@ import Basics
 
 /// Rules that a node may break.
 package struct OwnershipFlaws: OptionSet, Hashable, Sendable {
-  package let rawValue: UInt8
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  package let rawValue: UInt16
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// The four seconds count from the beat's answer.
   package static let untilFromAnswer = OwnershipFlaws(rawValue: 1)
@@ -24,6 +24,8 @@ package struct OwnershipFlaws: OptionSet, Hashable, Sendable {
   package static let keepsLeasesOverMarks = OwnershipFlaws(rawValue: 64)
   /// That a beat is lower than it was says nothing.
   package static let beatLowerIsNoMark = OwnershipFlaws(rawValue: 128)
+  /// Whoever needs an owner is asked for, however many are.
+  package static let asksWithoutBound = OwnershipFlaws(rawValue: 256)
 
   /// After how long others are put out, where it is another time than it has to be.
   var patience: TimeDelta? {

@@ -142,7 +142,7 @@ extension Ownership {
     if let pending = holdings.pending[lease.name], let own = heart.row {
       let statement = StoreStatement.register(
         lease.name, seen: lease.epoch, above: pending.epoch, instead: pending.node, by: asker(own))
-      if !line.isAsked(statement) { ask(statement, at: now, &effects) }
+      if !line.isAsked(statement) { ask(statement, below: bounds.leases, at: now, &effects) }
       return
     }
     if let holder = lease.holder { directory.note(lease.name, holder) } else { directory.forget(lease.name) }

@@ -12,6 +12,7 @@ public struct Ownership: Sendable {
   let boot: String
   let process: ProcessNumber
   let flaws: OwnershipFlaws
+  let bounds: QuestionBounds
   var line = StoreLine()
   var heart = Heart()
   var watch: Watch
@@ -26,8 +27,10 @@ public struct Ownership: Sendable {
     self.init(name: name, boot: boot, process: process, flaws: [])
   }
 
-  package init(name: String, boot: String, process: ProcessNumber, flaws: OwnershipFlaws) {
-    (self.name, self.boot, self.process, self.flaws) = (name, boot, process, flaws)
+  package init(
+    name: String, boot: String, process: ProcessNumber, flaws: OwnershipFlaws, bounds: QuestionBounds = QuestionBounds()
+  ) {
+    (self.name, self.boot, self.process, self.flaws, self.bounds) = (name, boot, process, flaws, bounds)
     watch = Watch(flaws.patience ?? OwnershipTimes.fences)
   }
 

@@ -2,6 +2,17 @@
 
 import Basics
 
+/// How many questions may be without an answer. What the node lives by is asked all the same: there is one of each kind, or one a node.
+package struct QuestionBounds: Hashable, Sendable {
+  /// Where there are as many, nobody's need of an owner is asked for. All answers come in order, and those of beats behind these, so many
+  /// more would cost the node its four seconds.
+  package var names = 32
+  /// Where there are as many, nothing is asked about leases that it has or had; the next beat does it.
+  package var leases = 1_024
+
+  package init() {}
+}
+
 /// A connection, and questions without an answer, oldest first.
 struct StoreLine: Sendable {
   enum State: Hashable, Sendable {
@@ -17,15 +28,11 @@ struct StoreLine: Sendable {
     let sent: Instant
   }
 
-  /// Questions without an answer. A node that has as many asks nothing but beats.
-  static let most = 1_024
-
   var state = State.down(until: Instant(nanoseconds: .min))
   private(set) var asked: [Asked] = []
   private var lastID: UInt64 = 0
 
   var isUp: Bool { state == .up }
-  var hasRoom: Bool { asked.count < Self.most }
 
   /// Gives a question its number.
   mutating func ask(_ statement: StoreStatement, at now: Instant) -> OwnershipEffect {
