@@ -121,12 +121,28 @@ import Testing
     #expect(Self.turn(stopsAt: 500, looksOnce: true) == 1_000, "the control: the clock is read once a turn")
   }
 
-  @Test func whoThrewEffectsAwayBeginsAnew() {
+  @Test func whoThrewEffectsAwayBeginsAnew() throws {
     let bench = Bench(1)
     bench.want(0)
     bench.forgetHeard()
-    bench.apply(.threwAway, at: 0)
+    bench.apply(.threwAway(try #require(bench.nodes[0].permit(for: Bench.hall, at: bench.now))), at: 0)
     #expect(bench.heard[0] == [.lost(Bench.hall), .beginAnew, .thawed])
     #expect(bench.nodes[0].epoch == NodeEpoch(2) && !bench.decides(0))
+  }
+
+  /// A process stops behind a turn of a thousand commits, and none of them may be shown.
+  @Test func whoThrewAThousandAwayBeginsAnewOnce() throws {
+    let bench = Bench(1)
+    bench.want(0)
+    let permit = try #require(bench.nodes[0].permit(for: Bench.hall, at: bench.now))
+    bench.advance(.seconds(5), stopped: [0])
+    bench.forgetHeard()
+    bench.slow = [0]
+    for _ in 0..<1_000 where !bench.nodes[0].holds(permit, at: bench.now) { bench.apply(.threwAway(permit), at: 0) }
+    #expect(bench.heard[0].filter { $0 == .beginAnew }.count == 1)
+    #expect(bench.nodes[0].unanswered == 1 && bench.table.active.count == 2, "one row more")
+    bench.answer()
+    bench.apply(.threwAway(permit), at: 0)
+    #expect(bench.nodes[0].epoch == NodeEpoch(2), "it is of an earlier epoch")
   }
 }

@@ -58,6 +58,19 @@ import Testing
     #expect(bench.verdict(1) == .elsewhere(bench.nodes[0].epoch))
   }
 
+  /// What was committed before the lease was written again is not shown. The node has kept it, so it begins anew.
+  @Test func whatWasCommittedBeforeIsNotForgotten() throws {
+    let bench = Bench(1)
+    bench.want(0)
+    let permit = try #require(bench.nodes[0].permit(for: Bench.hall, at: bench.now))
+    bench.goBack()
+    bench.advance(.seconds(2))
+    #expect(bench.verdict(0) == .decides(LeaseEpoch(2)) && !bench.nodes[0].holds(permit, at: bench.now))
+    #expect(!bench.heard[0].contains(.beginAnew))
+    bench.apply(.threwAway(permit), at: 0)
+    #expect(bench.heard[0].contains(.beginAnew) && !bench.decides(0))
+  }
+
   /// The node is frozen when it hears of the other store, in which its row and its lease are as they were.
   @Test(arguments: [(OwnershipFlaws(), false), (OwnershipFlaws.keepsLeasesOverMarks, true)])
   func whoIsFrozenBeginsAnew(_ flaws: OwnershipFlaws, keeps: Bool) {

@@ -42,7 +42,7 @@ extension World {
       observer.shown(commit.permit, by: index, at: now)
     } else {
       observer.counts.thrownAway += 1
-      apply(.threwAway, index)
+      apply(.threwAway(commit.permit), index)
     }
     take(index)
   }

@@ -19,6 +19,11 @@ struct Heart: Sendable {
   private(set) var isRegistering = false
   /// The highest epoch that this process has had or seen.
   private(set) var newest = NodeEpoch.none
+  /// The last of the own epochs that is over, and all it held with it.
+  private var over = NodeEpoch.none
+
+  /// Whether what was held under an own epoch was kept since, be it in another store.
+  func isGoingOn(_ epoch: NodeEpoch) -> Bool { epoch > over }
 
   func decides(at now: Instant) -> Bool { row != nil && now < until }
 
@@ -52,6 +57,7 @@ struct Heart: Sendable {
 
   /// No row any more.
   mutating func stop() {
+    over = max(over, row?.epoch ?? .none)
     row = nil
     until = Instant(nanoseconds: .min)
     (isFrozen, isRegistering) = (true, false)

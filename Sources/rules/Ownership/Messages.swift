@@ -12,8 +12,9 @@ public enum OwnershipInput: Hashable, Sendable {
   case want(LeaseName)
   /// Nobody is left to decide about; the caller has stopped deciding.
   case giveBack(LeaseName)
-  /// Effects of a commit were thrown away, so what is kept here is not what others were told.
-  case threwAway
+  /// Effects of a commit that was made under this were thrown away, so what is kept here is not what others were told. It may be told for
+  /// each commit of a turn: the node begins anew once.
+  case threwAway(Permit)
 }
 
 /// What follows for the process around it.

@@ -47,7 +47,7 @@ public struct Ownership: Sendable {
     case .giveBack(let name):
       if holdings.dropPending(name) { break }
       if let epoch = holdings.giveBack(name) { returnLease(name, epoch, at: now, &effects) }
-    case .threwAway: beginAnew(at: now, &effects)
+    case .threwAway(let permit): if heart.isGoingOn(permit.node) { beginAnew(at: now, &effects) }
     }
     heart.tell(at: now, &effects)
     return effects
@@ -111,7 +111,7 @@ public struct Ownership: Sendable {
     return Permit(name: name, node: node, epoch: epoch)
   }
 
-  /// Whether effects of a commit may leave. Where not, they are to be thrown away, and `.threwAway` is to be told.
+  /// Whether effects of a commit may leave. Where not, they are to be thrown away, and that is to be told.
   /// - Parameter now: the clock, read for these effects.
   public func holds(_ permit: Permit, at now: Instant) -> Bool { self.permit(for: permit.name, at: now) == permit }
 }
