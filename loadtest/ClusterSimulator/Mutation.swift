@@ -53,22 +53,34 @@ public struct Mutation: Sendable, CustomStringConvertible {
     },
   ]
 
-  /// The first seed of `1...most` that breaks it; nil where none does.
+  /// An error whose runs are made so.
+  package init(_ name: String, breaks: Invariant, _ options: Options) {
+    (description, self.breaks, self.options) = (name, breaks, options)
+  }
+
+  /// The first seed of `1...most` in which the error breaks what it has to, and nothing breaks without the error; nil where the first that
+  /// breaks it does so anyway, where a run has no end, and where nothing breaks.
   public func firstSeed(upTo most: UInt64) -> UInt64? {
-    (1...most).first { Simulator.run(seed: $0, options).violation?.invariant == breaks }
+    for seed in 1...most {
+      guard let violation = Simulator.run(seed: seed, options).violation else { continue }
+      if violation.invariant == .endless { return nil }
+      guard violation.invariant == breaks else { continue }
+      return Simulator.run(seed: seed, options.withoutFlaws).violation == nil ? seed : nil
+    }
+    return nil
   }
 }
 
 extension Simulator {
   /// Nodes whose clocks are so far from true time, each fast or slow, and that are cut off one or two at a time.
-  /// - Returns: the first seed of `1...most` in which two decide; nil where none does.
-  public static func firstBreak(partsPerMillion: Int, upTo most: UInt64) -> UInt64? {
+  /// - Returns: of `1...most`, the first run in which two decide; nil where none do.
+  public static func firstBreak(partsPerMillion: Int, upTo most: UInt64) -> RunReport? {
     var options = Options.short
     options.span = .seconds(30) ... .seconds(45)
     options.calm = .zero
     (options.kinds, options.isSwarm, options.looksAt) = ([.cutFromStore], false, [.oneDecides, .inOrder])
     (options.firstFault, options.leastFaults, options.mostFaults) = (.seconds(8), 2, 4)
     (options.partsPerMillion, options.clocksAreExtreme) = (partsPerMillion, true)
-    return (1...most).first { run(seed: $0, options).violation != nil }
+    return (1...most).lazy.map { run(seed: $0, options) }.first { $0.violation != nil }
   }
 }

@@ -19,7 +19,7 @@ public enum Invariant: String, CaseIterable, Sendable {
   case isTakenInTime
   /// Nothing grows without end.
   case isBounded
-  /// The run ends.
+  /// The run ends. Looked at in each, or one without an end would never say so.
   case endless
 }
 
@@ -100,7 +100,7 @@ struct Observer {
   init(_ looksAt: Set<Invariant>) { self.looksAt = looksAt }
 
   mutating func violate(_ invariant: Invariant, _ text: String, at now: Instant) {
-    guard violation == nil, looksAt.contains(invariant) else { return }
+    guard violation == nil, invariant == .endless || looksAt.contains(invariant) else { return }
     violation = Violation(invariant: invariant, text: text, at: now)
   }
 

@@ -41,11 +41,20 @@ public struct Options: Sendable {
   public var givesBackOnceIn = 12
   /// What a run ends at.
   public var looksAt = Set(Invariant.allCases)
+  /// How much may happen in a run that has an end.
+  public var mostHappenings = 200_000
   /// Throws of the dice for nothing, which make it another run.
   public var extraThrows = 0
   package var flaws: OwnershipFlaws = []
   package var store: StoreFlaws = []
   package var world: WorldFlaws = []
+
+  /// The same runs, with nothing put in.
+  var withoutFlaws: Options {
+    var right = self
+    (right.flaws, right.store, right.world) = ([], [], [])
+    return right
+  }
 
   /// As it is for nights.
   public init() {}

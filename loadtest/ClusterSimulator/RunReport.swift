@@ -17,6 +17,9 @@ public struct RunReport: Sendable {
   /// The last things that happened, a line each.
   public let last: [String]
 
+  /// Whether it was broken by two that decided, or showed what is older.
+  public var hasTwoDeciding: Bool { violation.map { [.oneDecides, .inOrder].contains($0.invariant) } ?? false }
+
   /// All of it, for people.
   public var text: String {
     guard let violation else { return "seed \(seed): nothing was broken" }

@@ -18,9 +18,11 @@ struct LeaseBar {
     let (found, worst) = findErrors()
     let near = Simulator.firstBreak(partsPerMillion: 10_000, upTo: 300)
     let far = Simulator.firstBreak(partsPerMillion: 231_000, upTo: 300)
-    isHeld = broken == 0 && missing.isEmpty && found == Mutation.all.count && near == nil && far != nil
+    let isFarBroken = far?.hasTwoDeciding ?? false
+    isHeld = broken == 0 && missing.isEmpty && found == Mutation.all.count && near == nil && isFarBroken
     print(
-      "  clocks 2 % apart: \(near.map { "broken by \($0)" } ?? "held") · 60 %: \(far.map { "broken by \($0)" } ?? "HELD")"
+      "  clocks 2 % apart: \(near.map { "broken by \($0.seed)" } ?? "held") · 60 %: "
+        + (far.map { "broken by \($0.seed)" } ?? "HELD")
     )
     print("  \(counts.text)")
     if !missing.isEmpty { print("  too seldom: \(missing.joined(separator: ", "))") }
