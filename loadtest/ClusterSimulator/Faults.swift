@@ -78,7 +78,22 @@ public struct Fault: Sendable {
   /// A line for people.
   public var text: String {
     let until = length.map { "\($0.seconds) s" } ?? "for good"
-    return "\(begin.nanoseconds / 1_000_000) ms \(kind) n\(machine)\(isOut ? " out" : "") \(until)"
+    return (["\(begin.nanoseconds / 1_000_000) ms", "\(kind)"] + details + [until]).joined(separator: " ")
+  }
+
+  /// What tells it from others of its kind.
+  private var details: [String] {
+    switch kind {
+    case .cutFromStore: ["n\(machine)"] + (resets ? ["reset"] : [])
+    case .twoTogether: ["n\(machine) and the next"] + (resets ? ["reset"] : [])
+    case .oneWay: ["n\(machine)", isOut ? "out" : "back"] + (resets ? ["reset"] : [])
+    case .slow: ["n\(machine)", isOut ? "out" : "back"]
+    case .stopped: ["n\(machine)"] + (isBehindCommit ? ["behind a commit"] : [])
+    case .killed, .paused: ["n\(machine)"]
+    case .storeCrashed, .failover: ["age \(age.seconds) s"]
+    case .storeBack: ["\(["emptied", "backup", "dump"][way])", "age \(age.seconds) s"]
+    case .storeStopped, .statementLate: []
+    }
   }
 }
 
