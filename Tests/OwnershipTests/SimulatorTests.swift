@@ -24,7 +24,7 @@ import Testing
   /// Where nodes are killed and nothing else fails, another has taken what they held within ten seconds.
   @Test func whatADeadNodeHeldIsTakenInTime() {
     var options = Options.short
-    (options.kinds, options.isSwarm) = ([.killed], false)
+    (options.kinds, options.isSwarm, options.words) = ([.killed], false, nil)
     let reports = (1...12 as ClosedRange<UInt64>).map { Simulator.run(seed: $0, options) }
     for report in reports { #expect(report.violation == nil, "\(report.text)") }
     #expect(reports.reduce(0) { $0 + $1.counts.orphans } >= 12, "\(reports.map(\.counts.orphans))")
@@ -69,7 +69,8 @@ import Testing
     let shrunk = Simulator.shrink(report, mutation.options)
     #expect(shrunk.violation?.invariant == .oneDecides && report.violation?.invariant == .oneDecides)
     #expect(shrunk.plan.faults.count == 1 && report.plan.faults.count > 1, "one cut is enough")
-    #expect(shrunk.text.contains("cutFromStore") && shrunk.text.contains("oneDecides"))
+    #expect(shrunk.text.contains("cutFromStore n") && shrunk.text.contains("oneDecides"))
+    #expect(shrunk.text.contains("make cluster ARGUMENTS=\"--mutation fencesAfter3s --seed \(seed)\""))
   }
 
   /// Two runs in one process, whose tables have other orders.

@@ -15,6 +15,7 @@ public struct Mutation: Sendable, CustomStringConvertible {
 
   private init(_ name: String, breaks: Invariant, by kinds: [FaultKind], _ change: (inout Options) -> Void) {
     var options = Options.short
+    options.words = "--mutation \(name) "
     options.span = .seconds(15) ... .seconds(40)
     (options.kinds, options.isSwarm, options.looksAt) = (kinds, false, [breaks])
     if breaks != .comesToRest { options.calm = .seconds(5) }
@@ -29,7 +30,7 @@ public struct Mutation: Sendable, CustomStringConvertible {
     Mutation("untilFromAnswer", breaks: .oneDecides, by: [.slow, .stopped]) {
       ($0.flaws, $0.span) = (.untilFromAnswer, .seconds(14) ... .seconds(20))
     },
-    Mutation("untilFromAnswer, frozen late", breaks: .freezesInTime, by: [.slow, .oneWay]) {
+    Mutation("untilFromAnswerFreezesLate", breaks: .freezesInTime, by: [.slow, .oneWay]) {
       $0.flaws = .untilFromAnswer
     },
     Mutation("clockOnceATurn", breaks: .inOrder, by: [.stopped]) { $0.world = .clockOnceATurn },
@@ -76,6 +77,7 @@ extension Simulator {
   /// - Returns: of `1...most`, the first run in which two decide; nil where none do.
   public static func firstBreak(partsPerMillion: Int, upTo most: UInt64) -> RunReport? {
     var options = Options.short
+    options.words = nil
     options.span = .seconds(30) ... .seconds(45)
     options.calm = .zero
     (options.kinds, options.isSwarm, options.looksAt) = ([.cutFromStore], false, [.oneDecides, .inOrder])

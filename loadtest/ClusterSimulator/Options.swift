@@ -17,6 +17,8 @@ package struct WorldFlaws: OptionSet, Sendable {
 
 /// How a run is made.
 public struct Options: Sendable {
+  /// The words by which `make cluster` makes the same; nil where none do.
+  public var words: String? = ""
   /// Kinds of faults that may come.
   public var kinds = FaultKind.allCases
   /// Whether a seed chooses among them.
@@ -62,6 +64,7 @@ public struct Options: Sendable {
   /// As it is where time is short: faults of a minute at most.
   public static var short: Options {
     var options = Options()
+    options.words = "--short "
     options.span = .seconds(20) ... .seconds(60)
     options.calm = .seconds(35)
     return options

@@ -14,6 +14,8 @@ public struct RunReport: Sendable {
   public let counts: Counts
   /// What was to go wrong.
   public let plan: FaultPlan
+  /// What makes the run again; nil where nothing but a test does.
+  public let command: String?
   /// The last things that happened, a line each.
   public let last: [String]
 
@@ -25,7 +27,8 @@ public struct RunReport: Sendable {
     guard let violation else { return "seed \(seed): nothing was broken" }
     let what =
       "seed \(seed): \(violation.invariant.rawValue) at \(violation.at.nanoseconds / 1_000_000) ms: \(violation.text)"
-    return ([what] + plan.faults.map { "  " + $0.text } + last.suffix(60)).joined(separator: "\n")
+    let again = command.map { ["again by: \($0)"] } ?? []
+    return ([what] + again + plan.faults.map { "  " + $0.text } + last.suffix(60)).joined(separator: "\n")
   }
 }
 
@@ -70,6 +73,7 @@ public enum Simulator {
     let violation = world.observer.violation
     return RunReport(
       seed: seed, violation: violation, hash: world.trace.hash, counts: world.observer.counts, plan: world.plan,
+      command: options.words.map { "make cluster ARGUMENTS=\"\($0)--seed \(seed)\"" },
       last: violation == nil ? [] : world.trace.lines)
   }
 }

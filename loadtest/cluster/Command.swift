@@ -8,12 +8,12 @@ struct Command {
     cluster: holds the rules of a cluster against their bars, in virtual time. Exit status 1 where one is broken, or an error
     that was put in is not found.
       --seeds N        runs with the seeds 1 to N (2000)
-      --short          400 runs with faults of a minute at most
+      --short          shorter runs, and 400 of them where --seeds is not there
       --seed N         one run, and all about it
-      --mutation NAME  with --seed: with an error put in, and the faults that bring it out
+      --mutation NAME  the run of --seed with an error put in, and the faults that bring it out
     """
 
-  var seeds: UInt64 = 2_000
+  private var wanted: UInt64?
   var seed: UInt64?
   var isShort = false
   var mutation: Mutation?
@@ -32,9 +32,9 @@ struct Command {
     }
     while let word = rest.popFirst() {
       switch word {
-      case "--seeds": seeds = try number(of: word)
+      case "--seeds": wanted = try number(of: word)
       case "--seed": seed = try number(of: word)
-      case "--short": (isShort, seeds) = (true, 400)
+      case "--short": isShort = true
       case "--mutation":
         let name = try value(of: word)
         mutation = Mutation.all.first { $0.description == name }
@@ -42,7 +42,11 @@ struct Command {
       default: throw WordsError(text: "unknown word \(word)\n\(Self.help)")
       }
     }
+    if mutation != nil, seed == nil { throw WordsError(text: "--mutation needs --seed") }
   }
+
+  /// How many runs there are.
+  var seeds: UInt64 { wanted ?? (isShort ? 400 : 2_000) }
 
   /// How runs are made.
   var options: Options { mutation?.options ?? (isShort ? .short : Options()) }
