@@ -41,6 +41,9 @@ public enum FaultKind: Int, CaseIterable, Sendable {
     }
   }
 
+  /// Whether it is over where the process is.
+  var stops: Bool { self == .stopped || self == .paused }
+
   /// Whether it may last for good, and the other nodes have to do without.
   var mayLast: Bool { [.cutFromStore, .oneWay, .stopped, .killed].contains(self) }
 }

@@ -4,8 +4,8 @@ import Basics
 
 /// Faults that are going on.
 struct FaultState {
-  /// The process that each of them has hit.
-  var births: [Int: Int] = [:]
+  /// Those that have done something, and are not over.
+  var atWork: Set<Int> = []
   /// Those during which statements may be late.
   var late = 0
   /// How many trouble each machine, and when the last of them ended.
@@ -17,36 +17,44 @@ extension World {
   func begin(_ number: Int) {
     let fault = plan.faults[number]
     let index = fault.machine
-    observer.counts.faults[fault.kind, default: 0] += 1
-    for one in fault.machines(of: Self.nodes) { faults.troubles[one] += 1 }
-    faults.births[number] = machines[index].birth
     switch fault.kind {
+    case .killed: return kill(number)
+    case .stopped where fault.isBehindCommit:
+      if !machines[index].isDead { machines[index].stopsBehindCommit = number }
+      return
+    case .stopped, .paused: return stop(number)
     case .cutFromStore, .twoTogether, .oneWay: cut(fault, by: 1)
     case .slow: slow(fault, by: 1)
     case .storeStopped: store.stops += 1
     case .storeBack where fault.way == 2: store.restoreDump(at: now, age: .seconds(8) + fault.age * 30)
     case .storeCrashed, .failover, .storeBack: storeLeaves()
     case .statementLate: faults.late += 1
-    case .killed: kill(index)
-    case .stopped where fault.isBehindCommit:
-      machines[index].stopsBehindCommit = number
-      return
-    case .stopped, .paused: return stop(index, by: number)
     }
-    endLater(number)
+    takeEffect(number)
   }
 
-  private func endLater(_ number: Int) {
-    if let length = plan.faults[number].length { add(.end(fault: number), at: min(now + length, max(plan.end, now))) }
-  }
-
-  func end(_ number: Int) {
+  /// A fault that does nothing, as its machine is dead or commits nothing, is none, and does not count.
+  private func takeEffect(_ number: Int, counts: Bool = true) {
     let fault = plan.faults[number]
-    let index = fault.machine
-    for one in fault.machines(of: Self.nodes) {
+    if counts { observer.counts.faults[fault.kind, default: 0] += 1 }
+    faults.atWork.insert(number)
+    for one in fault.machines(of: Self.nodes) { faults.troubles[one] += 1 }
+    if let length = fault.length { add(.end(fault: number), at: min(now + length, max(plan.end, now))) }
+  }
+
+  /// - Returns: whether it was at work.
+  private func endTrouble(_ number: Int) -> Bool {
+    guard faults.atWork.remove(number) != nil else { return false }
+    for one in plan.faults[number].machines(of: Self.nodes) {
       faults.troubles[one] -= 1
       faults.wellSince[one] = now
     }
+    return true
+  }
+
+  func end(_ number: Int) {
+    guard endTrouble(number) else { return }
+    let fault = plan.faults[number]
     switch fault.kind {
     case .cutFromStore, .twoTogether, .oneWay: cut(fault, by: -1)
     case .slow: slow(fault, by: -1)
@@ -56,7 +64,7 @@ extension World {
     case .storeBack where fault.way == 2: break
     case .storeCrashed, .failover, .storeBack: storeComes(fault)
     case .statementLate: faults.late -= 1
-    case .killed: start(index)
+    case .killed: start(fault.machine)
     case .stopped, .paused: goOn(number)
     }
   }
@@ -88,10 +96,10 @@ extension World {
   // MARK: - Processes
 
   /// A process is stopped, or its machine is paused. Its sockets stay open.
-  func stop(_ index: Int, by number: Int) {
-    faults.births[number] = machines[index].birth
-    endLater(number)
+  func stop(_ number: Int) {
+    let index = plan.faults[number].machine
     guard !machines[index].isDead else { return }
+    takeEffect(number)
     machines[index].stops += 1
     machines[index].isTurnDue = false
     let isPaused = plan.faults[number].kind == .paused
@@ -103,8 +111,6 @@ extension World {
 
   private func goOn(_ number: Int) {
     let index = plan.faults[number].machine
-    machines[index].stopsBehindCommit = nil
-    guard faults.births[number] == machines[index].birth, machines[index].stops > 0 else { return }
     machines[index].stops -= 1
     guard machines[index].isRunning else { return }
     if machines[index].wasPaused { observer.paused(index, until: now + Observer.pausedIsExcused) }
@@ -114,8 +120,15 @@ extension World {
     wake(index)
   }
 
-  private func kill(_ index: Int) {
+  /// Kills the process, or keeps a dead one from being started.
+  private func kill(_ number: Int) {
+    let index = plan.faults[number].machine
+    machines[index].kills += 1
+    takeEffect(number, counts: !machines[index].isDead)
     guard !machines[index].isDead else { return }
+    for stop in faults.atWork where plan.faults[stop].machine == index && plan.faults[stop].kind.stops {
+      _ = endTrouble(stop)
+    }
     observer.died(index, self)
     observer.paused(index, until: now)
     wires[index].close()
@@ -123,7 +136,8 @@ extension World {
   }
 
   private func start(_ index: Int) {
-    guard machines[index].isDead else { return }
+    machines[index].kills -= 1
+    guard machines[index].kills == 0 else { return }
     machines[index].start(at: now, flaws: options.flaws)
     wake(index)
   }

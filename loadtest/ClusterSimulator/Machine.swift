@@ -23,6 +23,8 @@ struct Machine {
   var clock: SimClock
   var ownership: Ownership
   var isDead = false
+  /// How many faults keep it dead.
+  var kills = 0
   /// How many faults stop it.
   var stops = 0
   /// Whether its clock has stood with it, since it last went on.

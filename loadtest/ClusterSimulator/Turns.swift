@@ -71,8 +71,10 @@ extension World {
     machines[index].committed = commit
     if let fault = machines[index].stopsBehindCommit {
       machines[index].stopsBehindCommit = nil
-      observer.counts.stoppedInside += 1
-      stop(index, by: fault)
+      if now < plan.end {
+        observer.counts.stoppedInside += 1
+        stop(fault)
+      }
     }
     wake(index)
   }
