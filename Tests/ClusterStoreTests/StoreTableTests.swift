@@ -1,4 +1,4 @@
-// The store in memory does what every store has to do, and grows no further than it must.
+// The store in memory does what every store has to do, and keeps few rows of nodes that are out.
 
 import Names
 import Ownership

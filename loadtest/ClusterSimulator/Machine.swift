@@ -53,8 +53,15 @@ struct Machine {
 
   private static func process(_ index: Int, birth: Int, flaws: OwnershipFlaws) -> Ownership {
     let process = ProcessNumber(UInt64(index) << 32 | UInt64(birth))
-    return Ownership(name: "n\(index)", boot: "b\(index)", process: process, flaws: flaws)
+    return Ownership(name: "n\(index)", boot: "b\(index)", process: process, flaws: flaws, bounds: bounds)
   }
+
+  /// So small that they are met: five names are asked for.
+  static let bounds: QuestionBounds = {
+    var bounds = QuestionBounds()
+    (bounds.names, bounds.leases) = (3, 6)
+    return bounds
+  }()
 
   mutating func die() {
     isDead = true

@@ -44,6 +44,7 @@ public struct Mutation: Sendable, CustomStringConvertible {
       ($0.flaws, $0.stopsAroundFailovers) = (.keepsLeasesOverMarks, true)
     },
     Mutation("beatLowerIsNoMark", breaks: .oneDecides, by: [.storeBack]) { $0.flaws = .beatLowerIsNoMark },
+    Mutation("asksWithoutBound", breaks: .isBounded, by: [.stopped]) { $0.flaws = .asksWithoutBound },
     Mutation("decidesAfterGiveBack", breaks: .oneDecides, by: [.statementLate, .cutFromStore]) {
       $0.flaws = .decidesAfterGiveBack
       $0.givesBackOnceIn = 2

@@ -17,7 +17,7 @@ public enum Invariant: String, CaseIterable, Sendable {
   case freezesInTime
   /// What a dead node held is held again after ten seconds, where somebody could.
   case isTakenInTime
-  /// Nothing grows without end.
+  /// Neither what a node asks and remembers nor what the store keeps grows without end.
   case isBounded
   /// The run ends. Looked at in each, or one without an end would never say so.
   case endless
@@ -68,7 +68,10 @@ public struct Counts: Sendable {
 struct Observer {
   /// How long a machine that was paused with its clock may decide about what has moved: rule 3.
   static let pausedIsExcused = TimeDelta.milliseconds(4_100)
-  private static let mostInbox = 10_000
+  /// Beside questions about leases: a row, a beat, what is held, and a fence of each row that was ever left behind.
+  private static let mostOther = 12
+  /// Rows that are not fenced, or have been since the last arrival.
+  private static let mostRows = 32
 
   private let looksAt: Set<Invariant>
   private(set) var violation: Violation?
@@ -110,10 +113,6 @@ struct Observer {
   mutating func unknown() { counts.unknown += 1 }
 
   private func isExcused(_ index: Int, at now: Instant) -> Bool { excused[index].map { now <= $0 } ?? false }
-
-  mutating func count(inbox: Int, at now: Instant) {
-    if inbox > Self.mostInbox { violate(.isBounded, "an inbox has \(inbox)", at: now) }
-  }
 
   /// Counts what a statement is about to change.
   mutating func willCarryOut(_ statement: StoreStatement, _ table: StoreTable) {
@@ -172,6 +171,24 @@ struct Observer {
         first = index
       }
     }
+  }
+
+  /// What the node has asked and remembers: it grows in turns alone.
+  mutating func lookAtSize(of index: Int, _ world: World) {
+    let unanswered = world.machines[index].ownership.unanswered
+    if unanswered > Machine.bounds.leases + Self.mostOther {
+      violate(.isBounded, "n\(index) has \(unanswered) questions", at: world.now)
+    }
+    let remembered = world.machines[index].ownership.remembered
+    if remembered > World.names.count { violate(.isBounded, "n\(index) knows \(remembered)", at: world.now) }
+  }
+
+  /// What the store keeps: it grows by statements alone.
+  mutating func lookAtSize(of table: StoreTable, at now: Instant) {
+    if table.rowCount > StoreTable.mostFenced + Self.mostRows {
+      violate(.isBounded, "\(table.rowCount) rows", at: now)
+    }
+    if table.leaseCount > World.names.count { violate(.isBounded, "\(table.leaseCount) leases", at: now) }
   }
 
   /// Who still decides, and what is still nobody's.

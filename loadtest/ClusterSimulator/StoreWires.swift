@@ -43,6 +43,7 @@ extension World {
     observer.willCarryOut(letter.statement, store.table)
     let answer = store.apply(letter.statement, at: now)
     observer.carriedOut(letter, answer)
+    observer.lookAtSize(of: store.table, at: now)
     guard isOpen(letter) else { return observer.unknown() }
     let answered = QuestionAnswered(question: letter.question, answer: answer)
     if wires[letter.machine].back.cuts > 0 {

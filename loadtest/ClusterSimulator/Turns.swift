@@ -14,7 +14,6 @@ extension World {
   func hear(_ input: Input, at index: Int) {
     guard !machines[index].isDead else { return }
     machines[index].inbox.append(input)
-    observer.count(inbox: machines[index].inbox.count, at: now)
     wake(index)
   }
 
@@ -23,6 +22,7 @@ extension World {
     guard machines[index].isRunning else { return }
     if let commit = machines[index].committed { show(commit, index) } else { take(index) }
     observer.lookAtLeases(self)
+    observer.lookAtSize(of: index, self)
   }
 
   func verdict(of index: Int, on name: LeaseName) -> Verdict {

@@ -10,6 +10,7 @@ public struct StoreTable: Hashable, Sendable {
   /// What tells it from another store.
   public private(set) var mark: StoreMark
   private var rows: [NodeEpoch: NodeRow] = [:]
+  /// All that were ever taken: names are not dropped yet.
   private var leases: [LeaseName: Lease] = [:]
   /// Under which mark each lease was written.
   private var marks: [LeaseName: StoreMark] = [:]
@@ -25,6 +26,8 @@ public struct StoreTable: Hashable, Sendable {
   public var active: [NodeRow] { rows.values.filter { !$0.isFenced }.sorted { $0.epoch < $1.epoch } }
   /// How many rows there are, fenced ones too.
   public var rowCount: Int { rows.count }
+  /// How many names there are.
+  package var leaseCount: Int { leases.count }
   /// Who holds a lease, or held it last; nil where nobody ever has.
   public func lease(_ name: LeaseName) -> Lease? { leases[name] }
   /// Whether a node is neither fenced nor gone.

@@ -98,6 +98,9 @@ public struct Ownership: Sendable {
   /// Questions that the store has not answered.
   public var unanswered: Int { line.asked.count }
 
+  /// Leases of others that it remembers.
+  package var remembered: Int { directory.count }
+
   /// What the node may say about a lease.
   public func verdict(on name: LeaseName, at now: Instant) -> Verdict {
     if let pending = holdings.pending[name], now < pending.until { return .decides(pending.epoch) }
