@@ -15,6 +15,7 @@ struct Trace {
   mutating func note(_ at: Instant, _ what: Happening) {
     mix(UInt64(bitPattern: at.nanoseconds))
     mix(what.code)
+    mix(what.content)
     if last.count < Self.kept { last.append((at, what)) } else { last[place] = (at, what) }
     place = (place + 1) % Self.kept
   }
@@ -25,6 +26,30 @@ struct Trace {
   var lines: [String] {
     let inOrder = last.count < Self.kept ? last : Array(last[place...] + last[..<place])
     return inOrder.map { "\($0.at.nanoseconds / 1_000) µs \($0.what.text)" }
+  }
+}
+
+extension Trace {
+  /// What a node has told the process around it.
+  mutating func note(_ effect: OwnershipEffect) {
+    switch effect {
+    case .ask(let question, let statement):
+      mix(1 ^ question.rawValue << 8)
+      mix(statement.code)
+    case .connect: mix(2)
+    case .disconnect: mix(3)
+    case .holds(let lease): mix(4 ^ lease.code << 8)
+    case .elsewhere(let name, let holder): mix(5 ^ name.code << 8 ^ UInt64(holder?.rawValue ?? 0) << 16)
+    case .lost(let name): mix(6 ^ name.code << 8)
+    case .frozen: mix(7)
+    case .thawed: mix(8)
+    case .beginAnew: mix(9)
+    }
+  }
+
+  /// What was shown, or thrown away.
+  mutating func note(_ permit: Permit, isShown: Bool) {
+    mix((isShown ? 10 : 11) ^ permit.name.code << 8 ^ permit.epoch.rawValue << 16 ^ UInt64(permit.node.rawValue) << 40)
   }
 }
 
@@ -45,15 +70,24 @@ extension Happening {
     }
   }
 
+  /// What is asked or answered.
+  fileprivate var content: UInt64 {
+    switch self {
+    case .toStore(let letter): letter.statement.code
+    case .fromStore(_, _, let answered): answered.answer.code
+    case .deadline, .turn, .connectionUp, .begin, .end, .want: 0
+    }
+  }
+
   /// What tells it from others, as far as a number can.
   fileprivate var code: UInt64 {
     switch self {
     case .deadline(let machine, let birth): Self.code(1, machine, birth)
     case .turn(let machine, let birth): Self.code(2, machine, birth)
     case .toStore(let letter):
-      Self.code(3, letter.machine, letter.connection) ^ letter.question.rawValue << 24 ^ letter.statement.code << 20
+      Self.code(3, letter.machine, letter.connection) ^ letter.question.rawValue << 24
     case .fromStore(let machine, let connection, let answered):
-      Self.code(4, machine, connection) ^ answered.question.rawValue << 24 ^ answered.answer.code << 20
+      Self.code(4, machine, connection) ^ answered.question.rawValue << 24
     case .connectionUp(let machine, let connection): Self.code(5, machine, connection)
     case .begin(let fault): Self.code(6, fault, 0)
     case .end(let fault): Self.code(7, fault, 0)
@@ -67,6 +101,7 @@ extension Happening {
 }
 
 extension Lease {
+  fileprivate var code: UInt64 { name.code ^ epoch.rawValue << 8 ^ UInt64(holder?.rawValue ?? 0) << 32 }
   fileprivate var text: String { "\(name.name) e\(epoch.rawValue) of \(holder.map { "\($0.rawValue)" } ?? "nobody")" }
 }
 
@@ -116,12 +151,28 @@ extension StoreAnswer {
   fileprivate var code: UInt64 {
     switch self {
     case .entered(let row, _, _): 1 ^ UInt64(row.epoch.rawValue) << 32
-    case .beaten(let rows): 2 ^ UInt64(rows.count) << 32
-    case .fenced: 3
-    case .lease(let lease): 4 ^ lease.epoch.rawValue << 32
-    case .leases(let leases): 5 ^ UInt64(leases.count) << 32
+    case .beaten(let rows):
+      rows.reduce(2) { $0 &* 31 &+ (UInt64($1.epoch.rawValue) << 32 ^ $1.beat << 8 ^ $1.changes) }
+    case .fenced(let node): 3 ^ UInt64(node.rawValue) << 32
+    case .lease(let lease): 4 &+ lease.code &* 31
+    case .leases(let leases): leases.reduce(5) { $0 &* 31 &+ $1.code }
     case .done: 6
-    case .refused: 7
+    case .refused(let refusal): 7 &+ refusal.code &* 31
+    }
+  }
+}
+
+extension StoreRefusal {
+  fileprivate var code: UInt64 {
+    switch self {
+    case .mark(let mark): 1 ^ UInt64(mark.timeline) << 8 ^ mark.incarnation << 16
+    case .notActive: 2
+    case .gone: 3
+    case .wentBack: 4
+    case .beatMoved: 5
+    case .held(let lease): 9 &+ lease.code &* 31
+    case .moved(let lease): 10 &+ (lease?.code ?? 0) &* 31
+    case .noneLeft: 8
     }
   }
 }

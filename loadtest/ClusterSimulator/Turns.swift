@@ -38,7 +38,9 @@ extension World {
   private func show(_ commit: Commit, _ index: Int) {
     machines[index].committed = nil
     let looked = options.world.contains(.clockOnceATurn) ? commit.turnBegan : clock(index)
-    if machines[index].ownership.holds(commit.permit, at: looked) {
+    let isShown = machines[index].ownership.holds(commit.permit, at: looked)
+    trace.note(commit.permit, isShown: isShown)
+    if isShown {
       observer.shown(commit.permit, by: index, at: now)
     } else {
       observer.counts.thrownAway += 1
@@ -85,6 +87,7 @@ extension World {
 
   private func carryOut(_ effects: [OwnershipEffect], _ index: Int) {
     for effect in effects {
+      trace.note(effect)
       switch effect {
       case .ask(let question, let statement): send(statement, question, from: index)
       case .connect: dial(index)
