@@ -1,4 +1,4 @@
-// What the simulator has to find: a store that does not do what it is there for. Nothing but tests can ask for these.
+// What the simulator has to find: a store that does not do what it is there for. No server asks for these: a test reads the sources.
 
 /// Ways in which a store may be wrong.
 package struct StoreFlaws: OptionSet, Hashable, Sendable {

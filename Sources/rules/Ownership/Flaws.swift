@@ -1,4 +1,4 @@
-// What the simulator has to find: a node that breaks the rules. Nothing but tests can ask for these.
+// What the simulator has to find: a node that breaks the rules. No server asks for these: a test reads the sources.
 
 import Basics
 
