@@ -14,7 +14,7 @@ public enum FaultKind: Int, CaseIterable, Sendable {
   case stopped
   /// A process is killed, and started again.
   case killed
-  /// A machine is stopped with its clock. Rule 3 does not cover it.
+  /// A machine is stopped with its clock. Nothing covers that, so it is excused for a while (docs/decisions/0029-ownership.md).
   case paused
   /// One direction is 0.1 to 5 s late.
   case slow

@@ -5,7 +5,7 @@ import Basics
 import ClusterStore
 import Ownership
 
-/// What must hold. The numbers are those of docs/decisions/0029-ownership.md.
+/// What must hold; docs/decisions/0029-ownership.md has the table.
 public enum Invariant: String, CaseIterable, Sendable {
   /// Two nodes never both decide about one lease.
   case oneDecides
@@ -66,7 +66,7 @@ public struct Counts: Sendable {
 
 /// Sees everything.
 struct Observer {
-  /// How long a machine that was paused with its clock may decide about what has moved: rule 3.
+  /// How long a machine that was paused with its clock may decide about what has moved: the rest of its four seconds, and a tenth of a second.
   static let pausedIsExcused = TimeDelta.milliseconds(4_100)
   /// Beside questions about leases: a row, a beat, what is held, and a fence of each row that was ever left behind.
   private static let mostOther = 12

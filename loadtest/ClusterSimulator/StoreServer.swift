@@ -83,7 +83,7 @@ struct StoreServer {
   }
 
   /// A dump is restored into the running server. Nothing says so, but that nodes find their beats lower. One that has not beaten since the
-  /// dump could not find that, and rule 7 does not cover it: then there is a new incarnation, as whoever restores has to write it.
+  /// dump could not find that, so it is not covered: then there is a new incarnation, as whoever restores has to write it.
   mutating func restoreDump(at now: Instant, age: TimeDelta) {
     let dump = state(at: now - age)
     let beats = Dictionary(uniqueKeysWithValues: table.active.map { ($0.epoch, $0.beat) })

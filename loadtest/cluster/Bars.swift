@@ -1,4 +1,4 @@
-// The bar K8: thousands of runs in which everything fails and nothing breaks, and errors that are found.
+// The bar of leases: thousands of runs in which everything fails and nothing breaks, and errors that are found.
 
 import Basics
 import ClusterSimulator
@@ -27,7 +27,7 @@ struct LeaseBar {
     print("  \(counts.text)")
     if !missing.isEmpty { print("  too seldom: \(missing.joined(separator: ", "))") }
     print(
-      "K8 leases: \(command.seeds) seeds, \(broken) broken · control: \(found) of \(Mutation.all.count) errors found, "
+      "leases: \(command.seeds) seeds, \(broken) broken · control: \(found) of \(Mutation.all.count) errors found, "
         + "at worst after \(worst) seeds · \(isHeld ? "held" : "FAILED")")
     return isHeld
   }
