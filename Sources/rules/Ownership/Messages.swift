@@ -8,7 +8,8 @@ public enum OwnershipInput: Hashable, Sendable {
   case broken
   /// The store has answered, on the connection that there is. Answers on earlier ones are not handed on.
   case answered(QuestionID, StoreAnswer)
-  /// Somebody needs the owner of this.
+  /// Somebody needs the owner of this. Where the node has no row or no connection, has it already, or has much to ask, nothing follows and
+  /// nothing is kept: whoever still needs it asks again.
   case want(LeaseName)
   /// Nobody is left to decide about; the caller has stopped deciding.
   case giveBack(LeaseName)
@@ -31,11 +32,11 @@ public enum OwnershipEffect: Hashable, Sendable {
   case elsewhere(LeaseName, NodeEpoch?)
   /// The node has this no more.
   case lost(LeaseName)
-  /// It may not decide for now.
+  /// Its time is over, and it decides nothing.
   case frozen
-  /// It may decide again.
+  /// It has time again. Until it knows what it holds it still decides nothing: `Ownership.verdict` says whether it may, effects do not.
   case thawed
-  /// All that it held is over. It asks for another epoch.
+  /// All that it held is over. It asks for another epoch, and is frozen until `thawed`, without a `frozen`.
   case beginAnew
 }
 
