@@ -61,7 +61,7 @@ public struct Options: Sendable {
   /// As it is for nights.
   public init() {}
 
-  /// As it is where time is short: faults of a minute at most.
+  /// As it is where time is short: faults come within a minute at most.
   public static var short: Options {
     var options = Options()
     options.words = "--short "
