@@ -133,7 +133,8 @@ public struct FaultPlan: Sendable {
   {
     let kind = kinds.isEmpty ? .stopped : kinds[dice.below(kinds.count)]
     let begin = dice.time(options.firstFault, span - .seconds(1))
-    let length = dice.time(kind.length.least, kind.length.most)
+    let cut = kind == .cutFromStore ? options.cutLength : nil
+    let length = dice.time(cut?.lowerBound ?? kind.length.least, cut?.upperBound ?? kind.length.most)
     return Fault(
       kind: kind, machine: dice.below(3), isOut: dice.once(in: 2), resets: dice.once(in: 3),
       isBehindCommit: dice.once(in: 2), way: dice.below(3), age: dice.time(.zero, .seconds(1)), begin: .zero + begin,

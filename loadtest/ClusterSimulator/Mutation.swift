@@ -45,9 +45,11 @@ public struct Mutation: Sendable, CustomStringConvertible {
     },
     Mutation("beatLowerIsNoMark", breaks: .oneDecides, by: [.storeBack]) { $0.flaws = .beatLowerIsNoMark },
     Mutation("asksWithoutBound", breaks: .isBounded, by: [.stopped]) { $0.flaws = .asksWithoutBound },
-    Mutation("decidesAfterGiveBack", breaks: .oneDecides, by: [.statementLate, .cutFromStore]) {
+    Mutation("decidesAfterGiveBack", breaks: .oneDecides, by: [.statementLate, .cutFromStore, .cutFromStore]) {
       $0.flaws = .decidesAfterGiveBack
-      $0.givesBackOnceIn = 2
+      // The connection ends, the node is not put out, and what it gave back is late.
+      ($0.cutLength, $0.mostLate) = (.seconds(3) ... .seconds(5), .seconds(20))
+      ($0.leastFaults, $0.givesBackOnceIn) = (8, 4)
     },
     Mutation("forgetsLostAnswers", breaks: .comesToRest, by: [.oneWay, .statementLate, .cutFromStore]) {
       $0.flaws = .forgetsLostAnswers

@@ -33,6 +33,10 @@ public struct Options: Sendable {
   public var mostFaults = 12
   /// Whether processes are stopped when the store fails, and have been put out shortly before.
   public var stopsAroundFailovers = false
+  /// How long a node is cut off from the store, where it is not as long as may be.
+  public var cutLength: ClosedRange<TimeDelta>?
+  /// How late a statement is, at most, where statements may be.
+  public var mostLate = TimeDelta.seconds(10)
   /// For how long nothing goes wrong afterwards.
   public var calm = TimeDelta.seconds(40)
   /// How far clocks are from true time, at most.

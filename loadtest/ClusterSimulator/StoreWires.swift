@@ -33,7 +33,7 @@ extension World {
       guard faults.late > 0 else { return }
       letter.isLate = true
       observer.counts.late += 1
-      return add(.toStore(letter), after: delays.time(.zero, .seconds(10)))
+      return add(.toStore(letter), after: delays.time(.zero, options.mostLate))
     }
     if store.absences > 0 { return observer.unknown() }
     if store.stops > 0 { store.waiting.append(letter) } else { execute(letter) }
