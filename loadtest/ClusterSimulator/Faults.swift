@@ -107,11 +107,13 @@ public struct FaultPlan: Sendable {
   /// When all is healed that is.
   public let end: Instant
 
-  /// One to five kinds, two to twelve faults; in one seed of four one of them lasts.
+  /// One to five kinds, two to twelve faults; in one seed of four one of them lasts, and in one of eight nodes are killed and nothing else fails.
   public init(seed: UInt64, _ options: Options) {
     var dice = Dice(seed, .plan)
     let span = dice.time(options.span.lowerBound, options.span.upperBound)
     var kinds = options.kinds
+    // Whether what a dead node held is taken can be looked at only where the others are well.
+    if options.isSwarm, kinds.contains(.killed), dice.once(in: 8) { kinds = [.killed] }
     while options.isSwarm, kinds.count > 1, kinds.count > 5 || !dice.once(in: 4) {
       kinds.remove(at: dice.below(kinds.count))
     }

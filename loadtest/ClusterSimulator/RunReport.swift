@@ -43,7 +43,7 @@ extension Counts {
   public static var parts: [(name: String, path: WritableKeyPath<Counts, Int> & Sendable, least: Int)] {
     [
       ("fences", \.fences, 200), ("takeovers", \.takeovers, 200), ("thawed", \.thawed, 200),
-      ("begun anew", \.begunAnew, 200), ("orphans", \.orphans, 5), ("stopped inside", \.stoppedInside, 50),
+      ("begun anew", \.begunAnew, 200), ("orphans", \.orphans, 100), ("stopped inside", \.stoppedInside, 50),
       ("thrown away", \.thrownAway, 25), ("unknown", \.unknown, 50), ("late", \.late, 50),
       ("registered", \.registered, 20), ("shown", \.shown, 50_000),
     ]
