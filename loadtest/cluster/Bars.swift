@@ -17,11 +17,15 @@ struct LeaseBar {
     let missing = counts.missing(in: Int(command.seeds))
     let (found, worst) = findErrors()
     let near = Simulator.firstBreak(partsPerMillion: 10_000, upTo: 300)
+    let edge = Simulator.firstBreak(partsPerMillion: 184_000, upTo: 300)
     let far = Simulator.firstBreak(partsPerMillion: 231_000, upTo: 300)
     let isFarBroken = far?.hasTwoDeciding ?? false
-    isHeld = broken == 0 && missing.isEmpty && found == Mutation.all.count && near == nil && isFarBroken
+    isHeld =
+      broken == 0 && missing.isEmpty && found == Mutation.all.count && near == nil && edge == nil
+      && isFarBroken
     print(
-      "  clocks 2 % apart: \(near.map { "broken by \($0.seed)" } ?? "held") · 60 %: "
+      "  clocks 2 % apart: \(near.map { "broken by \($0.seed)" } ?? "held") · 45 %: "
+        + (edge.map { "broken by \($0.seed)" } ?? "held") + " · 60 %: "
         + (far.map { "broken by \($0.seed)" } ?? "HELD")
     )
     print("  \(counts.text)")
