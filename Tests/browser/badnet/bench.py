@@ -144,9 +144,9 @@ class Processor:
 
     @property
     def idle(self) -> float:
-        """The share of the time since the beginning in which a processor had nothing to do."""
+        """The share of the time since the beginning in which a processor had nothing to do, but for what gives way to all else (`nice`)."""
         spent = [now - before for now, before in zip(self.read(), self.begun)]
-        return (spent[3] + spent[4]) / max(1, sum(spent))
+        return (spent[1] + spent[3] + spent[4]) / max(1, sum(spent))
 
 
 def duration(seconds: float) -> str:
