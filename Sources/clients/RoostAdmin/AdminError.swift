@@ -1,4 +1,5 @@
 // What can go wrong for who asks the API.
+import Basics
 import RoostProtocol
 
 /// Why an operation has no result.
@@ -52,7 +53,7 @@ public struct Refusal: Hashable, Sendable, CustomStringConvertible {
 
   /// What is between the quotation marks. A proxy that compresses may have made a weak tag of it (`W/`), of the same settings.
   private static func version(_ tag: String) -> String {
-    (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]).filter { $0 != "\"" }
+    (tag.begins(with: "W/") ? tag.dropFirst(2) : tag[...]).filter { $0 != "\"" }
   }
 
   /// A sentence for people.
