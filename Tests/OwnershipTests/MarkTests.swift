@@ -31,6 +31,23 @@ import Testing
     #expect(control.decides(0) && control.decides(1), "the control")
   }
 
+  /// It was stopped until it was out, and hears of the other store by its new row alone.
+  @Test func whoBeginsAnewTakesNothingForSixSeconds() throws {
+    let bench = Bench(2)
+    bench.want(0)
+    bench.apply(.want(.room("attic")), at: 1)
+    let permit = try #require(bench.nodes[1].permit(for: .room("attic"), at: bench.now))
+    bench.advance(.seconds(5), stopped: [1])
+    bench.deaf = [0]
+    bench.goBack()
+    bench.apply(.threwAway(permit), at: 1)
+    bench.want(1)
+    #expect(bench.decides(0) && !bench.decides(1))
+    bench.advance(.seconds(6))
+    bench.want(1)
+    #expect(!bench.decides(0) && bench.decides(1))
+  }
+
   /// A replica has an earlier owner of the hall, and a higher epoch than the node's.
   @Test func whoStillDecidesRegistersAgainAboveBoth() {
     let bench = Bench(2)

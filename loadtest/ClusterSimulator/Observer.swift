@@ -68,10 +68,10 @@ public struct Counts: Sendable {
 struct Observer {
   /// How long a machine that was paused with its clock may decide about what has moved: the rest of its four seconds, and a tenth of a second.
   static let pausedIsExcused = TimeDelta.milliseconds(4_100)
-  /// Beside questions about leases: a row, a beat, what is held, and a fence of each row that was ever left behind.
-  private static let mostOther = 12
   /// Rows that are not fenced, or have been since the last arrival.
   private static let mostRows = 32
+  /// Beside questions about leases: a row, a beat, what is held, and a fence of each row that was seen.
+  private static let mostOther = 3 + mostRows
 
   private let looksAt: Set<Invariant>
   private(set) var violation: Violation?

@@ -22,7 +22,7 @@ extension Ownership {
   }
 
   /// Others may still decide about what the store says is nobody's: it may have gone back.
-  private mutating func keepQuiet(from now: Instant) {
+  mutating func keepQuiet(from now: Instant) {
     if !flaws.contains(.noQuietTime) { heart.quietUntil = now + OwnershipTimes.quiet }
   }
 

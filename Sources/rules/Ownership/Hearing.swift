@@ -54,6 +54,8 @@ extension Ownership {
     if heart.isRegistering, let old = epoch {
       holdings.register(row, instead: old, until: heart.until)
     } else {
+      // The store may have gone back while this node had no row by which to see it.
+      keepQuiet(from: now)
       holdings.enter(row)
     }
     heart.enter(row, under: mark, sent: sent)
