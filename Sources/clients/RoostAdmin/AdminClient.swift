@@ -1,4 +1,5 @@
 // What an application's own server asks of Roost: the API of docs/api.md, a method for each operation (generated/Operations.swift).
+import Basics
 import RoostProtocol
 
 #if canImport(FoundationEssentials)
@@ -96,21 +97,9 @@ public struct AdminClient: Sendable {
       throw .invalid("“\(segment)” cannot be said in a path.")
     }
     let values = query.compactMap { name, value in value.map { (name, $0.description) } }
-    let said = (values + (realm.map { [("realm", $0)] } ?? [])).map { "\($0)=\(Self.encoded($1))" }
-    return base + path.map { "/" + Self.encoded($0) }.joined() + (said.isEmpty ? "" : "?\(said.joined(separator: "&"))")
-  }
-
-  /// Percent-encoded, all but unreserved characters (RFC 3986 §2.3).
-  private static func encoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        String(UnicodeScalar(byte))
-      default: (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-      }
-    }.joined()
+    let said = (values + (realm.map { [("realm", $0)] } ?? [])).map { "\($0)=\($1.percentEncoded)" }
+    return base + path.map { "/" + $0.percentEncoded }.joined()
+      + (said.isEmpty ? "" : "?\(said.joined(separator: "&"))")
   }
 
   /// A key for idempotency, as the server takes it.

@@ -1,4 +1,5 @@
 // Where `/admin` has gone, for the one version in which it still answers (docs/decisions/0025-servers-api.md).
+import Basics
 import WebSockets
 
 /// The routes of operators on a server that has an API: 308 (RFC 9110 §15.4.9) where method and query say all that the API needs, else 410.
@@ -38,10 +39,10 @@ public struct MovedRoutes: Sendable {
     var left = request.arguments
     // Clients resolve a segment of dots before they send it: it would be another request.
     func take(_ name: String) -> String? {
-      left.removeValue(forKey: name).flatMap { ["", ".", ".."].contains($0) ? nil : escaped($0) }
+      left.removeValue(forKey: name).flatMap { ["", ".", ".."].contains($0) ? nil : $0.percentEncoded }
     }
     guard request.isQueryWhole, let path = path(of: request, take) else { return nil }
-    let query = left.sorted { $0.key < $1.key }.map { "\($0.key)=\(escaped($0.value))" }
+    let query = left.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncoded)" }
     return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
   }
 
@@ -71,23 +72,6 @@ public struct MovedRoutes: Sendable {
     case "/admin/grants" where isEnd: return take("user").map { "/users/\($0)/grants" }
     default: return nil
     }
-  }
-
-  /// As one segment of a path, or a value of a query (RFC 3986 §2.3).
-  private static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        escaped.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        escaped += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
-    return escaped
   }
 
   private static func isThisMachine(_ host: Substring) -> Bool {

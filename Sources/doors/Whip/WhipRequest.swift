@@ -453,23 +453,3 @@ extension HTTPResponse {
     return copy
   }
 }
-
-extension UInt8 {
-  private static let digits = Array("0123456789ABCDEF".utf8)
-  /// Its two digits.
-  fileprivate var hexadecimal: [UInt8] { [Self.digits[Int(self >> 4)], Self.digits[Int(self & 15)]] }
-  /// RFC 3986 §2.3.
-  fileprivate var isUnreserved: Bool {
-    switch self {
-    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: true
-    default: false
-    }
-  }
-}
-
-extension String {
-  /// As one segment of a path (RFC 3986 §3.3).
-  fileprivate var percentEncoded: String {
-    String(decoding: utf8.flatMap { $0.isUnreserved ? [$0] : [0x25] + $0.hexadecimal }, as: UTF8.self)
-  }
-}

@@ -1,5 +1,6 @@
 // How events get their numbers, and how they go: by being delivered, or when there is no time or space for them any more.
 
+import Basics
 import Names
 
 /// How much is to be kept, and what is not to be touched.
@@ -170,7 +171,7 @@ struct EventLog {
     try rows.run(
       "INSERT OR REPLACE INTO lost_events (realm, first, last, id) VALUES (?, ?, ?, ?)", .integer(first),
       .integer(last),
-      .text(Self.makeID()))
+      .text(.randomName()))
   }
 
   private func waits(in numbers: ClosedRange<Int64>, of rows: RealmRows) throws(StorageError) -> Bool {
@@ -178,11 +179,6 @@ struct EventLog {
       "SELECT 1 FROM waiting_event WHERE realm = ? AND number >= ? AND number <= ? LIMIT 1",
       .integer(numbers.lowerBound), .integer(numbers.upperBound)
     ).isEmpty
-  }
-
-  private static func makeID() -> String {
-    var random = SystemRandomNumberGenerator()
-    return String(random.next(), radix: 16) + String(random.next(), radix: 16)
   }
 
   /// Takes away the oldest that are too old or too much, a step of them.

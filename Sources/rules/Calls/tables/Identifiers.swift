@@ -1,5 +1,7 @@
 // What a switchboard knows calls and devices by.
 
+import Basics
+
 /// One call, for ever: a UUID (RFC 9562, version 4) as text.
 public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The UUID, in lower case.
@@ -12,18 +14,13 @@ public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
   public init(using random: inout some RandomNumberGenerator) {
     let high = random.next() & ~0xf000 | 0x4000
     let low = random.next() & ~(0xc000 << 48) | (0x8000 << 48)
-    let digits = Self.hex(high) + Self.hex(low)
+    let digits = high.hexadecimal + low.hexadecimal
     var text = ""
     for (index, digit) in digits.enumerated() {
       if [8, 12, 16, 20].contains(index) { text.append("-") }
       text.append(digit)
     }
     self.text = text
-  }
-
-  private static func hex(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
   /// By the text.

@@ -39,8 +39,7 @@ struct RoomBook: Sendable {
 
   /// A name for settings that no others have: 64 random bits.
   static func tag(_ random: inout some RandomNumberGenerator) -> String {
-    let digits = String(random.next() as UInt64, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    (random.next() as UInt64).hexadecimal
   }
 
   // MARK: - Looking

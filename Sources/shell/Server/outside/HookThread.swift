@@ -197,7 +197,7 @@ private struct HookLoop: ~Copyable {
   }
 
   private mutating func ask(_ ticket: Ticket, _ question: Question, since: Instant) {
-    let id = HTTPPost.makeID()
+    let id = String.randomName()
     let body = HookBody(id: id, question: question, realm: realm, time: now.wallMilliseconds)
     guard let bytes = try? JSONText.bytes(of: body) else { return answer(ticket, .nothing) }
     switch queue.ask(id, bytes, of: QuestionAsker(question), since: since, at: now.instant) {

@@ -1,4 +1,4 @@
-// What the threads that post to web servers outside have in common: a request that is signed, its name, and how they sleep.
+// What the threads that post to web servers outside have in common: a request that is signed, and how they sleep.
 
 import Basics
 import Configuration
@@ -18,12 +18,6 @@ extension HTTPPost {
         ("roost-delivery", id), ("roost-attempt", "\(attempt)"),
         ("roost-signature", signature(of: body, secrets: secrets, seconds: now.wallMilliseconds / 1000)),
       ], body: body, timeout: timeout, mostAnswerBytes: mostAnswerBytes)
-  }
-
-  /// A name for a message, the same in each of its attempts.
-  static func makeID() -> String {
-    var random = SystemRandomNumberGenerator()
-    return String(random.next(), radix: 16) + String(random.next(), radix: 16)
   }
 }
 

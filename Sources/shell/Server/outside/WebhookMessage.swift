@@ -34,7 +34,7 @@ struct WebhookMessage: Sendable {
 
   /// For whoever wakes phones.
   init(_ notice: PushNotice, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
-    (id, endpoint, content, self.realm) = (HTTPPost.makeID(), .push, .push(notice), realm)
+    (id, endpoint, content, self.realm) = (.randomName(), .push, .push(notice), realm)
     lane = Self.lane(callId: notice.callId, user: notice.to)
     (part, expiresAt) =
       switch notice.type {
@@ -46,7 +46,7 @@ struct WebhookMessage: Sendable {
 
   /// For whoever follows what happens.
   init(_ event: WebhookEvent, of realm: Realm = .default, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
-    (id, endpoint, content, self.realm) = (HTTPPost.makeID(), .events, .event(event), realm)
+    (id, endpoint, content, self.realm) = (.randomName(), .events, .event(event), realm)
     (lane, part, expiresAt) = (event.room ?? "", .plain, now + giveUpAfter.milliseconds)
   }
 
