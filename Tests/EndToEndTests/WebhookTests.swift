@@ -124,9 +124,9 @@ extension EndToEnd {
           _ = try await clients.last?.session.join(room: "demo")
         }
       }
-      let seats = receiver.all.filter { $0.type == "room.joined" }.compactMap { $0.json["participantId"] as? String }
       #expect(await eventually { receiver.all.count == 10 }, "\(receiver.all.map(\.type))")
       let told = receiver.all.sorted { $0.number < $1.number }
+      let seats = told.filter { $0.type == "room.joined" }.compactMap { $0.json["participantId"] as? String }
       let life = ["server.started", "room.opened", "room.joined", "room.left", "room.closed"]
       #expect(told.map(\.type) == life + life && told.map(\.number) == Array(1...10))
       #expect(told[3].json["reason"] as? String == "stopped" && told[3].json["participantId"] as? String == seats.first)

@@ -35,7 +35,7 @@ struct Seating: Sendable {
   ) {
     guard rules.hasWebhooks, let isOfCall = table[key]?.isOfCall, !isOfCall || type == .roomLeft else { return }
     // Not by its places: those of people who leave together are freed together.
-    let count = table.members(of: key).count { !$0.isPlayer }
+    let count = isOfCall ? nil : table.members(of: key).count { !$0.isPlayer }
     var event = WebhookEvent.of(key, type, seat, reason: reason, count: count, table, at: step.now)
     if type == .roomLeft, let seat {
       table.update(key) { event.stay = $0.stays.end(seat.participant, at: step.now.instant) }
@@ -129,15 +129,14 @@ struct Seating: Sendable {
 
 // Functions, and no initialisers: those would be handed copies of all rooms.
 extension WebhookEvent {
-  /// What is told of a room; of that of a call that somebody has left it, and no count.
+  /// What is told of a room; of that of a call that somebody has left it.
   static func of(
-    _ key: RoomKey, _ type: Kind, _ seat: Seat? = nil, reason: String? = nil, count: Int, _ table: RoomTable,
+    _ key: RoomKey, _ type: Kind, _ seat: Seat? = nil, reason: String? = nil, count: Int?, _ table: RoomTable,
     at now: Now
   ) -> WebhookEvent {
-    let isOfCall = table[key]?.isOfCall == true
-    return WebhookEvent(
-      type: isOfCall ? .callLegEnded : type, at: now.wallMilliseconds, room: table.name(of: key), user: seat?.user,
-      participantId: seat.map { "\($0.participant)" }, count: isOfCall ? nil : count, reason: reason)
+    WebhookEvent(
+      type: table[key]?.isOfCall == true ? .callLegEnded : type, at: now.wallMilliseconds, room: table.name(of: key),
+      user: seat?.user, participantId: seat.map { "\($0.participant)" }, count: count, reason: reason)
   }
 }
 

@@ -19,7 +19,8 @@ enum Stopping {
         }
         if !seat.isPlayer { left -= 1 }
         var event = WebhookEvent.of(
-          key, .roomLeft, seat, reason: Reason.stopped.rawValue, count: left, seating.table, at: step.now)
+          key, .roomLeft, seat, reason: Reason.stopped.rawValue, count: room.isOfCall ? nil : left, seating.table,
+          at: step.now)
         event.stay = stays.end(seat.participant, at: step.now.instant)
         step.add(.webhook(event))
       }
