@@ -365,7 +365,7 @@ import Testing
   /// A page costs what it shows, and not what there is.
   @Test func aPageOfSettingsIsMadeOfWhatItShows() {
     let now = Now(instant: .zero, wallMilliseconds: 1_700_000_000_000)
-    let costs = [1_000, RoomBook.most].map { count -> Double in
+    let costs = [1_000, KeptRoom.most].map { count -> Double in
       var core = ConferenceCore(rules: .test, random: SplitMix64(seed: 1))
       var state = RestoredState()
       state.rooms = (0..<count).map { KeptRoom(room: "r\(10_000 + $0)", plan: plan(), tag: "\($0)") }

@@ -476,9 +476,9 @@ import Testing
   // MARK: - Bounds
 
   @Test func soManyAndNoMore() throws {
-    #expect(RoomBook.most == 10_000)
+    #expect(KeptRoom.most == 10_000)
     var state = RestoredState()
-    state.rooms = (0..<RoomBook.most - 1).map { KeptRoom(room: "r\($0)", plan: plan("gone"), tag: "\($0)") }
+    state.rooms = (0..<KeptRoom.most - 1).map { KeptRoom(room: "r\($0)", plan: plan("gone"), tag: "\($0)") }
     let scene = Scene(storing, restored: state)
     #expect(code(scene.operate(.makeRoom("x", plan(), locked: false, lobby: false))) == nil)
     #expect(code(scene.operate(.makeRoom("y", plan(), locked: false, lobby: false))) == .tooLarge)

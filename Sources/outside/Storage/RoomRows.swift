@@ -3,9 +3,6 @@
 import Members
 
 extension KeptRoom {
-  /// What is read back of a realm at most: what the conference keeps in memory.
-  private static let most = 10_000
-
   func write(to rows: RealmRows) throws(StorageError) {
     // What could not be read is never written: it stays as it is.
     guard let plan else { return }

@@ -2,6 +2,9 @@
 
 /// The settings of one room as they are kept.
 public struct KeptRoom: Hashable, Sendable {
+  /// How many a realm has at most: each takes a row, which is read at the start.
+  public static let most = 10_000
+
   /// Which room.
   public var room: String
   /// What it is to be like; nil: what was kept cannot be read, and nobody is let in.

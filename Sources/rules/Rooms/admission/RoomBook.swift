@@ -7,9 +7,6 @@ import RoostProtocol
 
 /// Rooms of rooms.yaml, with what operators have said meanwhile, which counts more.
 struct RoomBook: Sendable {
-  /// Rooms that operators may have made or changed. Each takes a row, which is read at the start.
-  static let most = 10_000
-
   private struct Entry {
     var kept: KeptRoom
     /// What the room is like; nil: its kind is gone from rooms.yaml, or what was kept cannot be read.
@@ -81,8 +78,8 @@ struct RoomBook: Sendable {
     }
     let rules = try plan.rules(of: file.rules.kinds, configured: file.rules.rooms[name])
     try plan.checkUntil(at: wallMilliseconds)
-    guard isKept(name) || entries.count < Self.most else {
-      throw .tooLarge("room", limit: Self.most, count: entries.count + 1)
+    guard isKept(name) || entries.count < KeptRoom.most else {
+      throw .tooLarge("room", limit: KeptRoom.most, count: entries.count + 1)
     }
     return rules
   }
@@ -132,7 +129,7 @@ struct RoomBook: Sendable {
 
   /// Takes what an earlier process has left, as far as kinds that are smaller by now let it be. What is over is due at once.
   mutating func restore(_ rooms: [KeptRoom], at now: Now) {
-    for var room in rooms.prefix(Self.most) where !CallRoom.isName(room.room) {
+    for var room in rooms.prefix(KeptRoom.most) where !CallRoom.isName(room.room) {
       room.plan = room.plan?.narrowed(to: file.rules.kinds, configured: file.rules.rooms[room.room])
       put(room, at: now)
     }
