@@ -35,6 +35,8 @@ import Testing
     for round in 0..<100 {
       var random = SplitMix64(seed: UInt64(round))
       let scene = Scene(seed: UInt64(round))
+      // All that holds of the state is looked at after each step of the first rounds, and then at times.
+      if round >= 5 { (scene.stateInterval, scene.refusalInterval) = (7, 7) }
       let seated = ["A", "B"].map { scene.client($0) }
       for member in seated { _ = try scene.join(member).get() }
       for member in seated { _ = member.take() }

@@ -58,6 +58,7 @@ struct ForeignHelloTests {
       #expect((call.stream(watched)?.frames.count ?? 0) > 10, "call \(number)")
       call.apply(.closeTransport(peer.key))
       call.run(.milliseconds(50))
+      peer.isGone = true
     }
     #expect(call.count { if case .transportFailed = $0 { true } else { false } } == 0)
     #expect(call.count { if case .transportLost = $0 { true } else { false } } == 0)

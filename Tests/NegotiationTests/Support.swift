@@ -158,8 +158,14 @@ struct Answerer {
   func description(
     _ offer: String, _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }
   ) throws -> SessionDescription {
+    description(try SessionDescription.parse(offer), bend)
+  }
+
+  func description(
+    _ offer: SessionDescription, _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }
+  ) -> SessionDescription {
     var answer = SessionDescription(origin: Origin(sessionID: 6))
-    for (index, offered) in try SessionDescription.parse(offer).media.enumerated() {
+    for (index, offered) in offer.media.enumerated() {
       var line = offered
       line.direction = offered.direction?.reversed
       line.streams = StreamAttributes()
