@@ -28,7 +28,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks cluster cluster-short overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost
+.PHONY: help run build test check swift-test sample instructions rules-cost browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks cluster cluster-short overload windows rooms-per-core profile loadtest-build lint wire format crash sanitize fuzz fuzz-short soak bare clean floods doors call-beside moves events hooks-cost messages
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ else
 	@scripts/alone-tests
 	@$(MAKE) --no-print-directory stacks-test
 endif
+
+messages: build ## sixteen people send each other forty custom messages a second, 100,000 deliveries: each once, in order, p99 at most 20 ms (half a minute)
+	@scripts/dependencies build test
+	ROOST_MESSAGES_P99=20 .venv/bin/python -m pytest Tests/browser/test_messages.py -k hundred_thousand -s
 
 stacks-test: build ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
 	@scripts/dependencies build test compare

@@ -4,7 +4,7 @@ import RoostProtocol
 
 enum CoreGoal: String, CaseIterable {
   case resumedWithNothingMissed, resumedWithEvents, resumedWithASnapshot, resumeRefused, requestRepeated, tokenRenewed
-  case joined, roomFull, published, subscribed, viewOpened, chatted, tookOver
+  case joined, roomFull, published, subscribed, viewOpened, chatted, messaged, tookOver
   case banned, keptOutByABan, bannedWithTheirAddress, keptOutByAnAddress, kicked, muted, locked, keptOutByALock,
     waitedInALobby, admitted, gotARole, handRaised
   case rang, accepted, rejected, invited, mediaChangeAsked, callEnded, missed
@@ -48,6 +48,7 @@ extension CoreGoal {
     case .room: nil
     case .chat(.send): .chatted
     case .chat(.history): nil
+    case .message(.send): .messaged
     case .peerConnection(.offer): .published
     case .peerConnection: nil
     case .subscription(.subscribe): .subscribed

@@ -24,6 +24,7 @@ extension Method {
     case .roomRaiseHand: "room:r raised:b"
     case .chatSend: "room:r text:x to:U? clientMsgId:x?"
     case .chatHistory: "room:r before:x? limit:i?"
+    case .messageSend: "room:r? callId:C? to:U? topic:x data:j"
     case .pcOffer: "pc:p sdp:o tracks:A?"
     case .pcAnswer: "offerId:i sdp:o"
     case .pcRestart: "pc:p"

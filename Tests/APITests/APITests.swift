@@ -115,6 +115,18 @@ extension HTTPResponse {
         #"{"text": "Hello", "displayName": "House", "to": ["anna"]}"#, [:],
         .say("Hello", as: "House", room: room, to: [user])
       )
+    case .sendMessage:
+      (
+        #"{"topic": "notice", "data": {"at": 1.50}, "to": ["anna"], "displayName": "House"}"#, [:],
+        .send(
+          MessageSendParams(room: room, to: [user], topic: "notice", data: RawJSON(text: #"{"at": 1.50}"#) ?? nil),
+          as: "House")
+      )
+    case .sendCallMessage:
+      (
+        #"{"topic": "notice", "data": 1}"#, [:],
+        .send(MessageSendParams(callId: "c", topic: "notice", data: 1), as: nil)
+      )
     case .liftBan: ("", [:], .liftBan(user: user, room: room))
     case .listBans: ("", ["room": "B", "page": "3"], .bans(room: "B", page: 3))
     case .banAddress:

@@ -93,6 +93,7 @@ struct Mirror {
     case .activeSpeakers(let params): params.room
     case .roomQuality(let params): params.room
     case .chatMessage(let message): message.room
+    case .messageReceived(let message): message.room
     case .roomClosed(let params): params.room
     case .roomSwitched(let params): params.from
     default: nil

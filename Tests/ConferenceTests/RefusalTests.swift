@@ -59,6 +59,8 @@ import Testing
         (carl, .room(.raiseHand(RaiseHandParams(room: "demo", raised: true)))),
         (carl, .chat(.send(ChatSendParams(room: "demo", text: "hello")))),
         (carl, .chat(.history(ChatHistoryParams(room: "demo")))),
+        (carl, .message(.send(MessageSendParams(room: "demo", topic: "x", data: 1)))),
+        (carl, .message(.send(MessageSendParams(callId: call, topic: "x", data: 1)))),
         (carl, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: [audio])))),
         (anna, .peerConnection(.answer(SubscribeAnswerParams(offerId: 99, sdp: "answer")))),
         (scene.client("F"), .peerConnection(.restart(RestartParams(pc: .subscribe)))),

@@ -234,6 +234,13 @@ extension EndToEnd {
         let roost = AdminClient(at: ask.base, secret: Self.shop + "\n")
         let room = try await roost.readRoom(room: "A/B")
         #expect(room.participants.map(\.participant.user) == ["anna"] && room.participants[0].door == "native")
+        let notice = MessageWish(topic: "notice", data: ["at": 5], displayName: "House")
+        #expect(try await roost.sendMessage(room: "A/B", notice).delivered == 1)
+        let told = MessageReceived(room: "A/B", from: "", displayName: "House", topic: "notice", data: ["at": 5])
+        #expect(await eventually { await anna.log.messages.contains { $0.event == .messageReceived(told) } })
+        await #expect { try await roost.sendCallMessage(call: "none", notice) } throws: {
+          ($0 as? AdminError)?.problem?.name == "CALL_NOT_FOUND"
+        }
         #expect(try await roost.changeRoom(room: "A/B", RoomChange(locked: true)).locked)
         let ban = BanWish(address: "203.0.113.7")
         #expect(try await roost.banAddress(ban, once: "k").bans == roost.banAddress(ban, once: "k").bans)

@@ -125,7 +125,7 @@ extension Event {
   var isOfRoom: Bool {
     switch self {
     case .participantJoined, .participantUpdated, .participantReconnecting, .participantReconnected, .participantLeft,
-      .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted, .roomClosed, .chatMessage:
+      .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted, .roomClosed, .chatMessage, .messageReceived:
       true
     default: false
     }

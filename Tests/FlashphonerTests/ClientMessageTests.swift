@@ -82,7 +82,11 @@ import Testing
     ),
     (
       #"{"message":"sendStreamEvent","data":[{"mediaSessionId":"m","type":"data","payload":{}}]}"#,
-      .streamEvent(id: "m", .other("data"))
+      .streamEvent(id: "m", .data([:]))
+    ),
+    (
+      #"{"message":"sendStreamEvent","data":[{"mediaSessionId":"m","type":"dance"}]}"#,
+      .streamEvent(id: "m", .other("dance"))
     ),
     (#"{"message":"availableStream","data":[{"mediaSessionId":"m","name":"s"}]}"#, .available(id: "m", name: "s")),
     (#"{"message":"call","data":[{"callId":"c"}]}"#, .unsupported(word: "call", id: "c")),

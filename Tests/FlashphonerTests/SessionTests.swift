@@ -218,6 +218,45 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(sent(scene.say(.stop(id: "m"))) == [.fail(.init(info: Info.notFound))])
   }
 
+  @Test func dataOfAStreamGoesBothWays() throws {
+    var scene = Scene()
+    scene.join([person("p2", "Ben", [track("t9", .audio, label: "r-Ben-x")])])
+    scene.say(.play(StreamWish(id: "p", name: "r-Ben-x", room: "r", sdp: played)))
+    guard case .stream(1, let id, .play(let connection, _, _, _))? = scene.done.first else {
+      Issue.record("\(scene.done)")
+      return
+    }
+    func told(_ user: String, _ topic: String) -> Event {
+      .messageReceived(MessageReceived(room: "r", from: user, topic: topic, data: ["x": 1]))
+    }
+    #expect(sent(scene.core { $0.heard(told("Ben", "data")) }) == [], "it does not play yet")
+    scene.core { $0.replied(id, .success(.published(PublishResult(sdp: "answer", tracks: [])))) }
+    scene.core { $0.media(connection, .connected) }
+    #expect(sent(scene.core { $0.heard(told("Ben", "data")) }) == [.streamData(id: "p", ["x": 1])])
+    #expect(sent(scene.core { $0.heard(told("Ben", "other")) }) == [], "the control: another topic")
+    #expect(sent(scene.core { $0.heard(told("Zoe", "data")) }) == [], "and somebody else")
+    #expect(sent(scene.say(.streamEvent(id: "p", .data(1)))).count == 1, "who plays a stream sends nothing on it")
+    let frame = try JSONValue.reading(ServerMessage.streamData(id: "p", ["x": 1]).frame(operation: "o"))
+    #expect(
+      frame == [
+        "message": "notifyStreamEvent", "data": [["mediaSessionId": "p", "type": "data", "payload": ["x": 1]]],
+      ])
+
+    scene.say(.publish(StreamWish(id: "m", name: "r-Anna-1", room: "r", sdp: ffmpegOffer)))
+    scene.say(.streamEvent(id: "m", .data(["x": 1])))
+    let params = MessageSendParams(room: "r", topic: "data", data: ["x": 1])
+    guard case .ask(1, let request, .message(.send(let asked)))? = scene.done.first else {
+      Issue.record("\(scene.done)")
+      return
+    }
+    #expect(asked == params)
+    #expect(scene.core { $0.replied(request, .success(.messageSent(MessageSendResult(delivered: 1)))) } == [])
+    scene.say(.streamEvent(id: "m", .data(2)))
+    guard case .ask(1, let second, _)? = scene.done.first else { return }
+    scene.core { $0.replied(second, .failure(ErrorObject(.rateLimited))) }
+    #expect(sent(scene.done) == [.fail(.init(word: "sendStreamEvent", info: ErrorObject(.rateLimited).message))])
+  }
+
   @Test func aStreamIsPlayedAndFollowsItsPublisher() throws {
     var scene = Scene()
     scene.join([person("p2", "Ben", [track("t1", .audio, source: .microphone)])])

@@ -77,6 +77,37 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   }
 
   /// Twenty at once are two that weigh ten, or twenty that weigh one.
+  /// They count as nothing else, and wait for no reply: so many at once, and then so many a second.
+  @Test func customMessagesHaveAPaceOfTheirOwn() {
+    var limits = DoorLimits(requestsPerSecond: 1, burst: 1, unanswered: 1)
+    (limits.dataPerSecond, limits.dataBurst) = (100, 200)
+    var gate = ConnectionGate(limits: limits, now: .zero)
+    gate.began()
+    let request = Request.message(.send(MessageSendParams(room: "a", topic: "x", data: 1)))
+    func send(_ id: Int64, at now: Instant) -> ConnectionGate.Action {
+      gate.judge(.frame(.request(.number(id), request)), at: now)
+    }
+    for id in 1...200 { #expect(send(Int64(id), at: .zero) == .forward(.number(Int64(id)), request)) }
+    guard case .refuse(.number(201), let error) = send(201, at: .zero) else {
+      Issue.record("one more passed")
+      return
+    }
+    #expect(error.code == .rateLimited && error.data.retryAfterMs == 10)
+    #expect(gate.judge(good(1), at: .zero) == .forward(.number(1), .session(.ping)), "the control")
+    for id in 1...100 { #expect(send(Int64(id), at: at(1000)) == .forward(.number(Int64(id)), request)) }
+    #expect(send(101, at: at(1000)).isRefusal)
+  }
+
+  /// Without a session they are requests like others, to be refused.
+  @Test func strangersHaveNoMessages() {
+    var gate = ConnectionGate(limits: DoorLimits(), now: .zero)
+    let request = Request.message(.send(MessageSendParams(room: "a", topic: "x", data: 1)))
+    let passed = (1...100).count { id in
+      if case .forward = gate.judge(.frame(.request(.number(Int64(id)), request)), at: .zero) { true } else { false }
+    }
+    #expect(passed == DoorLimits().strangersBurst)
+  }
+
   @Test func aHeavyRequestTakesMore() {
     let limits = DoorLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)
     func passed(_ requests: [Request]) -> Int {

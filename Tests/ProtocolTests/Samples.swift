@@ -71,6 +71,9 @@ enum Samples {
       .room(.raiseHand(RaiseHandParams(room: "demo", raised: true))),
       .chat(.send(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1"))),
       .chat(.history(ChatHistoryParams(room: "demo", before: "m9", limit: 10))),
+      .message(
+        .send(MessageSendParams(room: "demo", callId: nil, to: ["bert"], topic: "pointer", data: ["x": 1.5, "y": []]))),
+      .message(.send(MessageSendParams(callId: "c1", topic: "dtmf", data: "5"))),
       .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced]))),
       .peerConnection(.answer(SubscribeAnswerParams(offerId: 3, sdp: "v=0\r\n"))),
       .peerConnection(.restart(RestartParams(pc: .subscribe))),
@@ -146,6 +149,7 @@ enum Samples {
       (.roomInfo, .roomInfo(info)), (.roomModerate, .empty), (.roomRaiseHand, .empty),
       (.chatSend, .chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 2, stored: false))),
       (.chatHistory, .messages(ChatHistoryResult(messages: [message]))),
+      (.messageSend, .messageSent(MessageSendResult(delivered: 2))),
       (
         .pcOffer,
         .published(
@@ -208,6 +212,8 @@ enum Samples {
       .roomQuality(quality),
       .roomClosed(RoomClosed(room: "demo", reason: .closed)),
       .roomSwitched(RoomSwitched(from: "hall", snapshot: room, reconnect: true)), .chatMessage(message),
+      .messageReceived(
+        MessageReceived(room: "demo", callId: "c1", from: "anna", displayName: "Anna", topic: "pointer", data: opaque)),
       .roomModerated(
         RoomModerated(
           room: "demo", by: "anna", action: .mute, user: "bert", kind: .audio, role: .moderator,

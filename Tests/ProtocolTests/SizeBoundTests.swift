@@ -16,7 +16,7 @@ struct BoundedField: Sendable, CustomTestStringConvertible {
   init(_ method: String, _ field: String, _ bound: Int, _ params: @escaping @Sendable (String) -> String) {
     (self.method, self.field, self.bound) = (method, field, bound)
     // Of opaque JSON the quotes count too.
-    let quotes = bound == ProtocolLimits.opaqueBytes ? 2 : 0
+    let quotes = bound == ProtocolLimits.opaqueBytes || field == "data" ? 2 : 0
     request = { HostileTests.request(method, params(HostileTests.long($0 - quotes))) }
   }
 }
@@ -61,10 +61,14 @@ struct BoundedCount: Sendable, CustomTestStringConvertible {
     BoundedField("session.hello", "deviceId", 128) { #"{"user":"a","deviceId":"\#($0)"}"# },
     BoundedField("chat.send", "clientMsgId", 128) { #"{"room":"a","text":"x","clientMsgId":"\#($0)"}"# },
     BoundedField("chat.send", "to[0]", 128) { #"{"room":"a","text":"x","to":["\#($0)"]}"# },
+    BoundedField("message.send", "topic", 64) { #"{"room":"a","topic":"\#($0)","data":1}"# },
+    BoundedField("message.send", "to[0]", 128) { #"{"room":"a","topic":"x","data":1,"to":["\#($0)"]}"# },
+    BoundedField("message.send", "callId", 128) { #"{"callId":"\#($0)","topic":"x","data":1}"# },
     BoundedField("track.subscribe", "trackId", 128) { #"{"trackId":"\#($0)"}"# },
     BoundedField("call.hangup", "callId", 128) { #"{"callId":"\#($0)"}"# },
   ]
   static let opaque = [
+    BoundedField("message.send", "data", 8_192) { #"{"room":"a","topic":"x","data":"\#($0)"}"# },
     BoundedField("room.join", "metadata", 4_096) { #"{"room":"a","metadata":"\#($0)"}"# },
     BoundedField("session.hello", "capabilities", 4_096) { #"{"user":"a","capabilities":"\#($0)"}"# },
     BoundedField("call.start", "extra", 4_096) { #"{"to":["b"],"kind":"group","media":"audio","extra":"\#($0)"}"# },
@@ -80,6 +84,9 @@ struct BoundedCount: Sendable, CustomTestStringConvertible {
   static let lists: [BoundedCount] = [
     BoundedCount("chat.send", "to", 400, .tooLarge) {
       #"{"room":"a","text":"x","to":\#(BoundedCount.users($0))}"#
+    },
+    BoundedCount("message.send", "to", 400, .tooLarge) {
+      #"{"room":"a","topic":"x","data":1,"to":\#(BoundedCount.users($0))}"#
     },
     BoundedCount("call.start", "to", 400, .tooLarge) {
       #"{"to":\#(BoundedCount.users($0)),"kind":"group","media":"audio"}"#

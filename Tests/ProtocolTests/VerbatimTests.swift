@@ -1,4 +1,4 @@
-// `extra`, `push` and `metadata` are the bytes that somebody wrote, wherever they go; and nothing else is.
+// `extra`, `push`, `metadata` and `data` of messages are the bytes that somebody wrote, wherever they go; and nothing else is.
 
 import Foundation
 import RoostProtocol
@@ -43,6 +43,48 @@ import Testing
     #expect(text(created.call.extra) == written && created.call.members == call.members)
     let request = try ClientFrame.encode(.call(.start(params)), id: .number(1))
     #expect(try text(self.params(ClientFrame.decode(request)).push) == written)
+  }
+
+  /// The same of custom messages: from one client to the server, and to another. Errors have a `data` of their own.
+  @Test(arguments: texts) func theBytesOfAMessageGoThrough(_ written: String) throws {
+    let json =
+      #"{"id":1,"method":"message.send","params":{"data" :  \#(written) ,"topic":"t","room":"demo"}}"#
+    let frame = ClientFrame.decode(Array(json.utf8))
+    guard RawJSON(text: written)?.isReadable == true else {
+      guard case .invalid(_, .messageSend, let error) = frame else { throw ErrorObject(.internalError) }
+      #expect(error.code == .invalidParams && error.data.field == "data", "strict readers read messages")
+      return
+    }
+    guard case .request(_, .message(.send(let params))) = frame else {
+      Issue.record("refused: \(frame)")
+      return
+    }
+    #expect(params.data.text == written)
+    let received = MessageReceived(room: "demo", from: "a", topic: "t", data: params.data)
+    let event = ServerFrame.event(EventMessage(seq: 1, serverTime: 2, event: .messageReceived(received)))
+    let bytes = try event.encode()
+    #expect(String(decoding: bytes, as: UTF8.self).hasSuffix(#""topic":"t","data":\#(written)}}"#))
+    guard case .event(let message) = try ServerFrame.decode(bytes, pending: { _ in nil }),
+      case .messageReceived(let heard) = message.event
+    else { throw ErrorObject(.internalError) }
+    #expect(heard == received && heard.data.text == written)
+    let error = ServerFrame.failure(.number(1), ErrorObject(.rateLimited) { $0.retryAfterMs = 7 })
+    guard case .failure(_, let told) = try ServerFrame.decode(error.encode(), pending: { _ in nil }) else {
+      throw ErrorObject(.internalError)
+    }
+    #expect(told.data.retryAfterMs == 7)
+  }
+
+  @Test func aMessageSaysSomething() {
+    for data in ["", #","data":null"#] {
+      let frame = ClientFrame.decode(
+        Array(#"{"id":1,"method":"message.send","params":{"room":"demo","topic":"t"\#(data)}}"#.utf8))
+      guard case .invalid(_, .messageSend, let error) = frame else {
+        Issue.record("\(frame)")
+        continue
+      }
+      #expect(error.code == .invalidParams && error.data.field == "data")
+    }
   }
 
   @Test func whatItSaysIsThereToo() throws {

@@ -21,6 +21,8 @@ import Testing
     "moveParticipant": { try await $0.moveParticipant(room: "room", user: "user", MoveWish(to: "B"), once: "k") },
     "moderate": { try await $0.moderate(room: "room", ModerationWish(action: .mute), once: "k") },
     "say": { try await $0.say(room: "room", ChatWish(text: "Hello", displayName: "House"), once: "k") },
+    "sendMessage": { try await $0.sendMessage(room: "room", MessageWish(topic: "notice", data: ["at": 1]), once: "k") },
+    "sendCallMessage": { try await $0.sendCallMessage(call: "call", MessageWish(topic: "notice", data: 1), once: "k") },
     "liftBan": { try await $0.liftBan(room: "room", user: "user") },
     "listBans": { _ = try await $0.listBans(page: 2, room: "B") },
     "banAddress": { try await $0.banAddress(BanWish(address: "203.0.113.7"), once: "k") },

@@ -7,8 +7,10 @@ private func sessionAndRoom() async throws {
     to: "wss://meet.example.org/rtc", hello: HelloParams(user: "anna", deviceId: "phone", displayName: "Anna"))
   let room = try await session.join(room: "demo")
   try await room.chat("hello")
+  try await room.send("pointer", ["x": 0.5, "y": 0.25])
   for await case .event(let message) in await session.events() {
     if case .chatMessage(let chat) = message.event { print(chat.from, chat.text) }
+    if case .messageReceived(let sent) = message.event { print(sent.from, sent.topic, sent.data.text) }
   }
 }
 

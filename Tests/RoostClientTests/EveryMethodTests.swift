@@ -18,6 +18,7 @@ import Testing
     case .room(.info(let params)):
       request.reply(.roomInfo(RoomInfo(name: params.room, kind: "demo", media: .video, limit: 3, count: 1)))
     case .chat(.send): request.reply(.chatSent(ChatSendResult(msgId: "m", ts: 1, delivered: 1, stored: true)))
+    case .message(.send): request.reply(.messageSent(MessageSendResult(delivered: 1)))
     case .chat(.history): request.reply(.messages(ChatHistoryResult(messages: [])))
     case .peerConnection(.offer): request.reply(.published(PublishResult(sdp: "answer", tracks: [])))
     case .track(.mute), .track(.unmute): request.reply(.muted(MuteResult(muted: true)))
@@ -104,6 +105,7 @@ import Testing
     _ = try await session.presence(of: ["ben"])
     let room = try await session.join(room: "demo")
     try await room.chat("hello")
+    try await room.send("dtmf", "5", to: ["ben"])
     _ = try await room.chatHistory()
     _ = try await room.publish(sdp: "offer")
     try await room.answer(offerId: 1, sdp: "answer")

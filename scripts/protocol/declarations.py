@@ -50,13 +50,13 @@ class Bound:
     def read(text: str, place: Place) -> Bound:
         if text in ("name", "shown name", "id", "opaque", "shown opaque", "rule"):
             return Bound(text)
-        found = re.fullmatch(r"(text|names), (?:at most|(none) to) (\w+)", text)
+        found = re.fullmatch(r"(text|names|shown name|shown opaque), (?:at most|(none) to) (\w+)", text)
         if found:
             return Bound(found[1], limit(found[3]), "0" if found[2] else "1")
         found = re.fullmatch(r"(\d+)\.\.\.(\w+)", text)
         if found:
             return Bound("range", limit(found[2]), found[1])
-        raise place.expects("`name`, `shown name`, `id`, `opaque`, `shown opaque`, `text, at most limit`, `names, at most limit`, `0...limit` or `rule`, and not `" + text + "`")
+        raise place.expects("`name`, `shown name`, `id`, `opaque`, `shown opaque`, `text, at most limit` (what is shown may have that, too), `names, at most limit`, `0...limit` or `rule`, and not `" + text + "`")
 
 
 def limit(word: str) -> str:

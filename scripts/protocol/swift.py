@@ -154,6 +154,8 @@ def check(one: Field) -> str:
     if bound is None:
         return ""
     name = {"id": "identifier", "names": "users", "shown name": "name", "shown opaque": "shownOpaque"}.get(bound.kind, bound.kind)
+    if bound.kind.startswith("shown ") and bound.limit:
+        return f'try Check.{name}({one.name}, "{one.key}", max: {bound.limit})'
     more = {"text": f", max: {bound.limit}", "names": f", max: {bound.limit}, min: {bound.least}"}.get(bound.kind, "")
     if bound.kind == "range":
         top = one.type.name + ".max" if bound.limit == "max" else bound.limit

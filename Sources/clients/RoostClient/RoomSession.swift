@@ -47,6 +47,17 @@ public struct RoomSession: Sendable {
     return result
   }
 
+  /// Sends a custom message to all others, or to some users: they hear `.messageReceived`. `topic` is a word of the application's.
+  @discardableResult
+  public func send(_ topic: String, _ data: RawJSON, to: [String]? = nil) async throws(RoostError) -> MessageSendResult
+  {
+    let params = MessageSendParams(room: await currentName, to: to, topic: topic, data: data)
+    guard case .messageSent(let result) = try await session.request(.message(.send(params))) else {
+      throw .unexpectedReply(.messageSend)
+    }
+    return result
+  }
+
   /// Messages older than `before`, oldest first.
   public func chatHistory(before: String? = nil, limit: Int? = nil) async throws(RoostError) -> [Message] {
     let params = ChatHistoryParams(room: await currentName, before: before, limit: limit)

@@ -39,6 +39,8 @@ enum APIPlan {
       let params = try APIPlan.moderation(request)
       self.init(.moderate(params)) { _ in ModerationDone(room: params.room, action: params.action) }
     case .say: self.init(try APIPlan.message(request), result: APIPlan.said)
+    case .sendMessage:
+      self.init(try APIPlan.data(request, room: try request.segment("room")), result: APIPlan.sent)
     case .liftBan:
       self.init(.liftBan(user: try request.segment("user"), room: try request.segment("room")), result: APIPlan.lifted)
     case .listBans: self.init(.bans(room: room, page: page), result: APIPlan.bans)
@@ -75,6 +77,8 @@ enum APIPlan {
     case .removeFromCall:
       self.init(
         .removeFromCall(user: try request.segment("user"), call: try request.segment("call")), result: APIPlan.removed)
+    case .sendCallMessage:
+      self.init(try APIPlan.data(request, call: try request.segment("call")), result: APIPlan.sent)
     case .listEvents: self = .replay(after: try request.number("after") ?? 0)
     }
   }
@@ -126,6 +130,20 @@ extension APIPlan {
     }
     try Request.chat(.send(ChatSendParams(room: room, text: wish.text, to: wish.to))).validate()
     return .say(wish.text, as: name, room: room, to: wish.to)
+  }
+
+  /// It is held to the bounds of the wire, and the name to that of people.
+  private static func data(
+    _ request: APIRequest, room: String? = nil, call: String? = nil
+  ) throws(ErrorObject) -> OperatorAction {
+    let wish = try request.body(MessageWish.self)
+    let name = try APIRequest.name(wish.displayName, "displayName")
+    if let name, !ProtocolLimits.isName(name) {
+      throw .parameter("displayName", expected: "a name of at most \(ProtocolLimits.nameBytes) bytes")
+    }
+    let params = MessageSendParams(room: room, callId: call, to: wish.to, topic: wish.topic, data: wish.data)
+    try Request.message(.send(params)).validate()
+    return .send(params, as: name)
   }
 
   private static func start(_ wish: CallWish) throws(ErrorObject) -> OperatorAction {
@@ -207,6 +225,11 @@ extension APIPlan {
 
   @Sendable private static func said(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
     guard case .said(let result) = answer else { throw ErrorObject(.internalError) }
+    return result
+  }
+
+  @Sendable private static func sent(_ answer: OperatorAnswer) throws(ErrorObject) -> Result {
+    guard case .sent(let result) = answer else { throw ErrorObject(.internalError) }
     return result
   }
 

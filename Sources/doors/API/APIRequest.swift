@@ -72,7 +72,7 @@ struct APIRequest {
       throw .parameter(empty, expected: "a value, or that it is left out")
     }
     do {
-      return try JSONDecoder().decodeVerbatim(type, from: request.content)
+      return try JSONDecoder().decodeVerbatim(type, from: request.content, hasData: true)
     } catch {
       throw Self.objection(error)
     }

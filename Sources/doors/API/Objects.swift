@@ -90,6 +90,18 @@ public struct ChatWish: Codable, Hashable, Sendable {
   public var to: [String]?
 }
 
+/// A custom message that is to be sent.
+public struct MessageWish: Codable, Hashable, Sendable {
+  /// What it is about: a word of the application's, 1 to 64 bytes.
+  public var topic: String
+  /// Any JSON of at most 8 KiB but `null`, handed on byte for byte.
+  public var data: RawJSON
+  /// The users it is for; all when absent or empty.
+  public var to: [String]?
+  /// The name that its sender is shown under.
+  public var displayName: String?
+}
+
 /// How many people were put out.
 public struct RemovedCount: Codable, Hashable, Sendable {
   /// The number.

@@ -31,6 +31,8 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case moderate  // POST /rooms/{room}/moderation ModerationWish -> ModerationDone
   /// Writes in a room's chat, under a name that is no user's: `from` of the message is empty. Nobody waits for the disk, so `stored` is false.
   case say  // POST /rooms/{room}/messages ChatWish -> ChatSendResult
+  /// Sends a custom message to those in a room, or to some of them: `from` of `message.received` is empty. Nobody keeps it.
+  case sendMessage  // POST /rooms/{room}/data MessageWish -> MessageSendResult
   /// Takes a user's ban from a room back, with that of the address.
   case liftBan  // DELETE /rooms/{room}/bans/{user} -> LiftedCount
   /// Who is banned from a room, or from any.
@@ -81,6 +83,8 @@ public enum APIOperation: String, CaseIterable, Sendable {
   case endCall  // DELETE /calls/{call} -> Call
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall  // DELETE /calls/{call}/participants/{user} -> RemovedCount
+  /// Sends a custom message to those in a call, or to some of them: `from` of `message.received` is empty. Nobody keeps it.
+  case sendCallMessage  // POST /calls/{call}/data MessageWish -> MessageSendResult
   /// Events behind a number, in order, delivered or not: as many as fit. Ask again after the last of them, until there is none.
   case listEvents  // GET /events ?after -> ReplayPage
 }

@@ -18,6 +18,7 @@ extension OperatorAnswer: Encodable {
     // What this door asks nothing of.
     case .moderated, .definition, .definitions, .outdated: break
     case .said(let result): try result.encode(to: encoder)
+    case .sent(let result): try result.encode(to: encoder)
     case .removed(let count): try container.encode(count, forKey: .removed)
     case .moved(let count): try container.encode(count, forKey: .moved)
     case .locked(let isLocked, let lifted):

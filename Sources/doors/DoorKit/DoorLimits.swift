@@ -7,6 +7,10 @@ public struct DoorLimits: Sendable, Hashable {
   public var requestsPerSecond: Double
   /// Requests that it may make at once after a quiet time.
   public var burst: Int
+  /// Custom messages of a connection in a second in the long run. They count as nothing else.
+  public var dataPerSecond = 100.0
+  /// Custom messages that it may send at once after a quiet time.
+  public var dataBurst = 200
   /// Requests that may wait for their replies.
   public var unanswered: Int
   /// Messages in a row that are no good requests before the connection is closed.

@@ -17,6 +17,8 @@ public struct MessagePace: Sendable {
 
   private let limits: DoorLimits
   private var bucket: TokenBucket
+  /// Custom messages take from this one alone.
+  private var dataBucket: TokenBucket
   /// What it is held to besides while it has no session.
   private var strangers: TokenBucket?
   private var wrongInARow = 0
@@ -29,6 +31,7 @@ public struct MessagePace: Sendable {
     self.limits = limits
     strangers = TokenBucket(perSecond: limits.strangersPerSecond, burst: limits.strangersBurst, now: now)
     bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
+    dataBucket = TokenBucket(perSecond: limits.dataPerSecond, burst: limits.dataBurst, now: now)
   }
 
   /// It has a session from now on.
@@ -38,6 +41,12 @@ public struct MessagePace: Sendable {
   public mutating func message(_ weight: Int = 1, at now: Instant) -> Verdict {
     wrongInARow = 0
     return take(weight, at: now)
+  }
+
+  /// A custom message has come, of a connection that has a session.
+  public mutating func data(at now: Instant) -> Verdict {
+    wrongInARow = 0
+    return verdict(dataBucket.take(at: now))
   }
 
   /// A message that is wrong has come. It takes its turn as well: refusing it is work.
@@ -51,7 +60,11 @@ public struct MessagePace: Sendable {
   public mutating func unread(wait: Int64) -> Verdict { tooFast(wait) }
 
   private mutating func take(_ weight: Int, at now: Instant) -> Verdict {
-    guard let wait = bucket.take(weight, at: now) ?? strangers?.take(weight, at: now) else {
+    verdict(bucket.take(weight, at: now) ?? strangers?.take(weight, at: now))
+  }
+
+  private mutating func verdict(_ wait: Int64?) -> Verdict {
+    guard let wait else {
       tooFast = max(0, tooFast - 1)
       return .inTime
     }

@@ -66,6 +66,8 @@ public struct StreamWish: Hashable, Sendable {
 /// What happens to a stream that is published.
 public enum StreamEventWish: Hashable, Sendable {
   case muted(TrackKind, Bool)
+  /// Something for whoever plays it.
+  case data(JSONValue)
   /// Anything that this server does not pass on.
   case other(String)
 }
@@ -130,7 +132,7 @@ extension ClientMessage {
     case "playStream": self = .play(try StreamWish(fields, isPublished: false))
     case "unPublishStream", "stopStream": self = .stop(id: try fields.name("mediaSessionId"))
     case "sendStreamEvent":
-      self = .streamEvent(id: try fields.name("mediaSessionId"), StreamEventWish(try fields.name("type")))
+      self = .streamEvent(id: try fields.name("mediaSessionId"), try StreamEventWish(fields))
     case "availableStream":
       let name = try fields.name("name")
       self = .available(id: fields.optional("mediaSessionId") ?? fields.optional("id") ?? name, name: name)
@@ -213,12 +215,18 @@ extension StreamWish {
 }
 
 extension StreamEventWish {
-  fileprivate init(_ type: String) {
+  fileprivate init(_ fields: Fields) throws(MalformedMessage) {
+    let type = try fields.name("type")
     switch type {
     case "audioMuted": self = .muted(.audio, true)
     case "audioUnmuted": self = .muted(.audio, false)
     case "videoMuted": self = .muted(.video, true)
     case "videoUnmuted": self = .muted(.video, false)
+    case "data":
+      guard let payload = fields.all["payload"], payload != .null else {
+        throw fields.expected("payload", "something to send")
+      }
+      self = .data(payload)
     default: self = .other(type)
     }
   }

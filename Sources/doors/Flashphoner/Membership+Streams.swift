@@ -129,7 +129,7 @@ extension Membership {
     return streams[stream.id]?.tracks.isEmpty == true ? fail(stream.id, Info.restricted) : []
   }
 
-  /// The client mutes or unmutes a half of a stream.
+  /// The client mutes or unmutes a half of a stream, or has something for its players: all others in the room hear that.
   mutating func event(_ event: StreamEventWish, of id: String) -> [MembershipAction] {
     guard let stream = streams[id], stream.isPublished else {
       return [.send(.fail(.init(word: "sendStreamEvent", info: Info.notFound)))]
@@ -138,6 +138,9 @@ extension Membership {
     case .muted(let kind, let isMuted):
       guard let track = stream.tracks[kind].map({ TrackParams(trackId: $0) }) else { return [] }
       return [ask(.track(isMuted ? .mute(track) : .unmute(track)), for: .mute)]
+    case .data(let payload):
+      let params = MessageSendParams(room: room, topic: Self.dataTopic, data: RawJSON(payload))
+      return [ask(.message(.send(params)), for: .mute)]
     case .other(let type):
       return [.send(.fail(.init(word: "sendStreamEvent", info: "\(type) is not supported")))]
     }

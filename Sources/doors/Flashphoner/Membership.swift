@@ -68,6 +68,9 @@ struct Membership: Sendable {
     var isUp = false
   }
 
+  /// Under which topic custom messages are events of streams: Flashphoner's word for them.
+  static let dataTopic = "data"
+
   /// The request that begins it.
   static let hello = RequestID.number(1)
 
@@ -289,6 +292,11 @@ struct Membership: Sendable {
       // Who has left since cannot be named: their clients look people up without checking.
       guard isRoom, let from = people[user: message.from] else { return [] }
       return [.send(.room(room, .message(from: from.login, text: message.text)))]
+    case .messageReceived(let message):
+      guard message.topic == Self.dataTopic, let from = people[user: message.from] else { return [] }
+      let names = Set(from.streams.map(\.name))
+      return streams.values.filter { !$0.isPublished && $0.isUp && names.contains($0.name) }.map(\.id).sorted()
+        .map { .send(.streamData(id: $0, message.data.value)) }
     case .roomClosed: return closed()
     case .sessionReplaced: return ended(by: Info.noSession)
     // Flashphoner's apps have no words for the rest; media connections are told of by `StreamSession`, and nobody is called there.

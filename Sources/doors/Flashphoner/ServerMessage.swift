@@ -15,6 +15,8 @@ enum ServerMessage: Hashable, Sendable {
   case status(StreamReport)
   /// Whether what a player is sent is silent, or dark, from now on.
   case muted(id: String, TrackKind, Bool)
+  /// What the publisher of a stream has for its players.
+  case streamData(id: String, JSONValue)
   case available(id: String, Bool, info: String?)
   /// Something went wrong. With the id of a stream it is that stream's end, else a warning to the application.
   case fail(Failure)
@@ -102,7 +104,7 @@ extension ServerMessage {
     case .room: "OnDataEvent"
     case .remoteSDP: "setRemoteSDP"
     case .status: "notifyStreamStatusEvent"
-    case .muted: "notifyStreamEvent"
+    case .muted, .streamData: "notifyStreamEvent"
     case .available: "availableStream"
     case .fail: "fail"
     }
@@ -132,6 +134,8 @@ extension ServerMessage {
     case .status(let report): [report.object]
     case .muted(let id, let kind, let isMuted):
       [["mediaSessionId": .string(id), "type": .string("\(kind.rawValue)\(isMuted ? "Muted" : "Unmuted")")]]
+    case .streamData(let id, let payload):
+      [["mediaSessionId": .string(id), "type": .string(Membership.dataTopic), "payload": payload]]
     case .available(let id, let isThere, let info):
       [.fields(["id": .string(id), "status": .bool(isThere), "info": .text(info)])]
     case .fail(let failure): [failure.object]

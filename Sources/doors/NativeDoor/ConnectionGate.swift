@@ -89,10 +89,14 @@ struct ConnectionGate: Sendable {
   }
 
   private mutating func pass(_ id: RequestID, _ request: Request, _ now: Instant) -> Action {
-    if let action = refusal(pace.message(request.weight, at: now), id) { return action }
+    let isData = if case .message = request { true } else { false }
+    let verdict = isData && hadSession ? pace.data(at: now) : pace.message(request.weight, at: now)
+    if let action = refusal(verdict, id) { return action }
     if tries.isWaiting, request.hasToWait(hadSession) {
       return .refuse(id, Self.rateLimited("A token of this connection waits to be looked at.", wait: Self.tokenWait))
     }
+    // They are bounded by their pace, so that as many as it allows may be sent at once.
+    if isData { return .forward(id, request) }
     guard unanswered.count < limits.unanswered || unanswered.contains(id) else {
       return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
     }
@@ -143,7 +147,8 @@ extension Request {
     switch self {
     case .session(.hello), .session(.token): true
     case .session(.ping), .session(.bye): false
-    case .session(.resume), .userQuery, .block, .room, .chat, .peerConnection, .track, .subscription, .view, .call:
+    case .session(.resume), .userQuery, .block, .room, .chat, .message, .peerConnection, .track, .subscription, .view,
+      .call:
       !hasSession
     }
   }

@@ -178,7 +178,7 @@ public final class FrontDoor: ClientDoor {
       }
     case .session(.resume(let params)):
       sink(.resume(connection, id, params, from: peers.with { $0[connection] }.map { PeerNetwork($0) }))
-    case .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
+    case .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .message, .peerConnection, .track,
       .subscription, .view, .call:
       sink(.request(connection, id, request))
     }

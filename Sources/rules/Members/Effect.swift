@@ -263,6 +263,8 @@ public enum Counter: Hashable, Sendable {
   case sessionEvicted
   /// A chat message was taken.
   case chatMessage
+  /// A custom message was taken.
+  case dataMessage
   /// A track began.
   case trackPublished
   /// A publish offer was refused.

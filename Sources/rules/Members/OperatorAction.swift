@@ -34,6 +34,8 @@ public enum OperatorAction: Hashable, Sendable {
   case moderate(ModerateParams)
   /// Writes to those in a room, or to some of them, under a name that is no user's.
   case say(String, as: String, room: String, to: [String]?)
+  /// Sends a custom message to those in a room or call, or to some of them, under a name that is no user's.
+  case send(MessageSendParams, as: String?)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
   /// Moves a user from a room to another one, with their media connections and what they publish.
@@ -99,6 +101,8 @@ public enum OperatorAnswer: Hashable, Sendable {
   case moderated
   /// What was written.
   case said(ChatSendResult)
+  /// To how many a custom message went.
+  case sent(MessageSendResult)
   /// How many people were put out.
   case removed(Int)
   /// How many people were moved: none where they were in that room already.

@@ -22,7 +22,9 @@ extension Request {
     switch self {
     case .room(.join): true
     case .peerConnection(.offer(let params)): params.pc != .subscribe && error.code != .notJoined
-    case .peerConnection, .room, .session, .userQuery, .block, .chat, .track, .subscription, .view, .call: false
+    case .peerConnection, .room, .session, .userQuery, .block, .chat, .message, .track, .subscription, .view,
+      .call:
+      false
     }
   }
 }

@@ -101,6 +101,10 @@ public struct ConferenceRules: Hashable, Sendable {
   public var chatPerSecond = 5.0
   /// … and at once after a pause.
   public var chatBurst = 20
+  /// Custom messages of one user, over all their sessions, on average …
+  public var dataPerSecond = 100.0
+  /// … and at once after a pause.
+  public var dataBurst = 200
   /// Requests of one user over all their connections, counted by their weight (`Request.weight`), on average …
   public var userRequestsPerSecond = 100.0
   /// … and at once after a pause.

@@ -73,6 +73,7 @@ extension Rooms {
       var result: ChatSendResult?
       seating.table.update(key) { result = said.enter(&$0.chat, delivered: delivered, &step) }
       return result.map { .said($0) }
+    case .send(let params, let name): return .sent(try DataMessages.send(params, as: name, table, &step))
     case .remove(let user, let name):
       guard let seat = table.seat(ofUser: user, in: try table.listedRoom(name)) else {
         throw ErrorObject(.userNotFound, "This user is not in the room.")

@@ -27,7 +27,8 @@ extension Sessions {
     case .narrowings(let user, let page): return narrowings.page(page, of: user)
     case .liftNarrowings(let user, let room): return .lifted(try liftNarrowings(of: user, room: room, &step))
     case .look, .lookAt, .makeRoom, .settings, .allSettings, .replaceSettings, .takeBackSettings, .change, .closeRoom,
-      .setLocked, .setMedia, .moderate, .say, .remove, .move, .bans, .liftBan, .banAddress, .banAddressOf, .liftAddress,
+      .setLocked, .setMedia, .moderate, .say, .send, .remove, .move, .bans, .liftBan, .banAddress, .banAddressOf,
+      .liftAddress,
       .blockCounts, .blocks, .liftBlocks, .user, .history, .see, .call, .startCall, .invite, .withdraw, .removeFromCall,
       .endCall:
       return nil

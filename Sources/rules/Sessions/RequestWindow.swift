@@ -12,6 +12,9 @@ struct RequestWindow: Sendable {
   /// Replies up to this size are bounded by their number alone.
   private static let smallBytes = 256
 
+  /// Custom messages that are remembered for each other request: a burst of them is as many as that.
+  static let messagesEach = 2
+
   /// What is known of a request that comes.
   enum Known: Sendable {
     /// To be served.
@@ -48,15 +51,39 @@ struct RequestWindow: Sendable {
     var state: State
   }
 
+  /// The ids of the last requests, and how many there were in all.
+  private struct Ring: Sendable {
+    let capacity: Int
+    private var order: [RequestID] = []
+    private var nextPlace = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// The newest place, and what was on it `capacity` requests ago: that is given up, unless it moved on since.
+    mutating func takePlace(for id: RequestID) -> (place: Int, old: RequestID?) {
+      defer { nextPlace += 1 }
+      guard order.count == capacity else {
+        order.append(id)
+        return (nextPlace, nil)
+      }
+      let old = order[nextPlace % capacity]
+      order[nextPlace % capacity] = id
+      return (nextPlace, old)
+    }
+  }
+
   private var entries: [RequestID: Entry] = [:]
-  private var order: [RequestID] = []
-  private var nextPlace = 0
+  private var ring: Ring
+  /// Custom messages are many, and push no other request out.
+  private var messages: Ring
   private var large: [(id: RequestID, bytes: Int)] = []
   private var largeBytes = 0
-  private let capacity: Int
 
-  /// A window of `capacity` requests.
-  init(capacity: Int) { self.capacity = max(capacity, 1) }
+  /// A window of `capacity` requests, and of more custom messages.
+  init(capacity: Int) {
+    ring = Ring(capacity: max(capacity, 1))
+    messages = Ring(capacity: Self.messagesEach * ring.capacity)
+  }
 
   /// Looks a request up, and remembers it when it is to be served.
   mutating func begin(_ id: RequestID, _ request: Request) -> Known {
@@ -72,7 +99,9 @@ struct RequestWindow: Sendable {
       case .finished(.repeatable): break
       }
     }
-    let place = takePlace(for: id)
+    let isMessage = if case .message = request { true } else { false }
+    let (place, old) = isMessage ? messages.takePlace(for: id) : ring.takePlace(for: id)
+    if let old, entries[old]?.place == place - (isMessage ? messages.capacity : ring.capacity) { remove(old) }
     entries[id] = Entry(place: place, content: content, state: .pending)
     return .new
   }
@@ -89,19 +118,6 @@ struct RequestWindow: Sendable {
       largeBytes -= oldest.bytes
       entries[oldest.id]?.state = .forgotten
     }
-  }
-
-  /// The newest place in the window; what was on it `capacity` requests ago is given up, unless it moved on since.
-  private mutating func takePlace(for id: RequestID) -> Int {
-    defer { nextPlace += 1 }
-    guard order.count == capacity else {
-      order.append(id)
-      return nextPlace
-    }
-    let old = order[nextPlace % capacity]
-    order[nextPlace % capacity] = id
-    if entries[old]?.place == nextPlace - capacity { remove(old) }
-    return nextPlace
   }
 
   private mutating func remove(_ id: RequestID) {
@@ -150,6 +166,7 @@ extension Reply {
   private var isSmall: Bool {
     if case .empty = self { return true }
     if case .chatSent = self { return true }
+    if case .messageSent = self { return true }
     if case .muted = self { return true }
     if case .subscribed = self { return true }
     return false

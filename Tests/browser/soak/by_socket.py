@@ -228,3 +228,18 @@ async def ring_and_vanish(town: Town) -> str:
         for one in (caller, callee):
             one.cut()
         return f"accepted: {code(accepted)}"
+
+
+async def messages(town: Town) -> str:
+    """Sends others all that it may of custom messages, and more, without waiting; and hears those of its kind."""
+    async with client(town) as one:
+        await one.hello()
+        room = f"messages{random.randint(1, 4)}"
+        if "error" in (joined := await one.ask("room.join", room=room)):
+            return code(joined)
+        ids = [next(one.ids) for _ in range(300)]
+        for number in ids:
+            await one.say({"id": number, "method": "message.send", "params": {"room": room, "topic": "t", "data": "x" * 8000}})
+        while (message := await one.hear()).get("id") != ids[-1]:
+            pass
+        return code(message)

@@ -27,6 +27,8 @@ export async function joinARoom(): Promise<void> {
   const shared = await openScreenMedia({ audio: true });
   if (shared.audio) await room.publish(shared.audio, { source: "screen_audio", maxBitrate: 128_000 });
   const { delivered } = await room.sendChat("Only for Ben", { to: ["ben"] });
+  room.addEventListener("message", ({ detail: { from, topic, data } }) => console.log(from, topic, data));
+  console.log((await room.send("dtmf", { tone: "5" }, { to: ["ben"] })).delivered);
   const levels: string[] = [`${delivered}`, (await room.quality()).level];
   for (const { track, part } of room.views([...room.participants.values()][0])) levels.push(track.trackId, `${part?.x}`);
   console.log(levels, (await listDevices()).audio.map(({ label }) => label), rtcUrl());

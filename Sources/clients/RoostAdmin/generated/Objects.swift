@@ -165,6 +165,26 @@ public struct ChatWish: Codable, Hashable, Sendable {
   }
 }
 
+/// A custom message that is to be sent.
+public struct MessageWish: Codable, Hashable, Sendable {
+  /// What it is about: a word of the application's, 1 to 64 bytes.
+  public var topic: String
+  /// Any JSON of at most 8 KiB but `null`, handed on byte for byte.
+  public var data: RawJSON
+  /// The users it is for; all when absent or empty.
+  public var to: [String]?
+  /// The name that its sender is shown under.
+  public var displayName: String?
+
+  /// All fields, in this order.
+  public init(topic: String, data: RawJSON, to: [String]? = nil, displayName: String? = nil) {
+    self.topic = topic
+    self.data = data
+    self.to = to
+    self.displayName = displayName
+  }
+}
+
 /// How many people were put out.
 public struct RemovedCount: Codable, Hashable, Sendable {
   /// The number.

@@ -98,6 +98,17 @@ extension AdminClient {
     try await ask("POST", ["rooms", room, "messages"], body: body, once: once)
   }
 
+  /// Sends a custom message to those in a room, or to some of them: `from` of `message.received` is empty. Nobody keeps it.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
+  @discardableResult
+  public func sendMessage(
+    room: String,
+    _ body: MessageWish,
+    once: String? = nil
+  ) async throws(AdminError) -> MessageSendResult {
+    try await ask("POST", ["rooms", room, "data"], body: body, once: once)
+  }
+
   /// Takes a user's ban from a room back, with that of the address.
   @discardableResult
   public func liftBan(room: String, user: String) async throws(AdminError) -> LiftedCount {
@@ -253,6 +264,17 @@ extension AdminClient {
   @discardableResult
   public func removeFromCall(call: String, user: String) async throws(AdminError) -> RemovedCount {
     try await ask("DELETE", ["calls", call, "participants", user])
+  }
+
+  /// Sends a custom message to those in a call, or to some of them: `from` of `message.received` is empty. Nobody keeps it.
+  /// - Parameter once: Its `Idempotency-Key`, 1 to 255 visible characters of ASCII: with the same one it is not done again, and its answer comes again.
+  @discardableResult
+  public func sendCallMessage(
+    call: String,
+    _ body: MessageWish,
+    once: String? = nil
+  ) async throws(AdminError) -> MessageSendResult {
+    try await ask("POST", ["calls", call, "data"], body: body, once: once)
   }
 
   /// Events behind a number, in order, delivered or not: as many as fit. Ask again after the last of them, until there is none.

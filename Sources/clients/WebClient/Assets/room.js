@@ -97,6 +97,16 @@ export class Room extends EventTarget {
     return result;
   }
 
+  /**
+   * Sends a custom message: others hear `message`. Nobody keeps it. `dtmf` is the topic of tones.
+   * @param {string} topic what it is about @param {*} data any JSON of at most 8 KiB but null
+   * @param {{to?: string[]}} [options] `to`: users it is for; everybody else when missing
+   * @returns {Promise<{delivered: number}>}
+   */
+  send(topic, data, { to } = {}) {
+    return this.#client.request("message.send", { room: this.name, topic, data, ...(to?.length ? { to } : {}) });
+  }
+
   /** Older messages. @param {{before?: string, limit?: number}} [options] */
   async history(options = {}) {
     return (await this.#client.request("chat.history", { room: this.name, ...options })).messages ?? [];
@@ -595,6 +605,9 @@ export class Room extends EventTarget {
     "room.switched": (room, params) => room.#switched(params),
     "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { ...room.#ending, reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
+    "message.received": (room, { callId, from, displayName, topic, data }) => {
+      if (callId === undefined || callId === room.callId) emit(room, "message", { from, displayName, topic, data });
+    },
     "subscription.paused": (room, params) => room.#updateSubscription(params, pauseOf(params)),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.started": (room, params) => room.#updateSubscription(params, GOES_ON),

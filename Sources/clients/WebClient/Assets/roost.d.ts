@@ -354,6 +354,8 @@ export interface RoomEvents {
   /** How good the ways to the server are, as the server sees it: those of others, and one's own where it has changed. */
   quality: { people: Participant[]; own: wire.OwnQuality | null };
   chat: { message: ChatMessage };
+  /** Somebody, or where `from` is empty the application, has sent a custom message. */
+  message: { from: string; displayName?: string; topic: string; data: unknown };
   roleChanged: { participant: Participant };
   /** It was raised, or is down. */
   handChanged: { participant: Participant };
@@ -391,6 +393,7 @@ export class Room extends Emitter<RoomEvents> {
   sendChat(
     text: string, options?: { to?: string[] },
   ): Promise<{ msgId: string; ts: number; delivered: number; stored: boolean }>;
+  send(topic: string, data: unknown, options?: { to?: string[] }): Promise<{ delivered: number }>;
   history(options?: { before?: string; limit?: number }): Promise<ChatMessage[]>;
   moderate(action: "lock" | "lobby" | "unlock" | "disableChat" | "enableChat" | "end"): Promise<void>;
   moderate(action: "media", options: { media: Media }): Promise<void>;
@@ -1292,6 +1295,39 @@ export namespace wire {
     /** The text. */
     text: string;
   }
+  /** Payload of `message.received`. */
+  interface MessageReceived {
+    /** The room it was sent in; absent in a call. */
+    room?: string;
+    /** The call it was sent in; absent in a room. */
+    callId?: string;
+    /** The user who sent it, as the server knows them; empty where the application did, by the server's API. */
+    from: string;
+    /** What the sender is called. */
+    displayName?: string;
+    /** What it is about. */
+    topic: string;
+    /** What was sent, byte for byte. */
+    data: unknown;
+  }
+  /** Params of `message.send`: a room, or a call. */
+  interface MessageSendParams {
+    /** The room one is in; this or `callId`. */
+    room?: string;
+    /** The call one is in; this or `room`. */
+    callId?: string;
+    /** Users it is for; all others when absent or empty. */
+    to?: string[];
+    /** What it is about: a word of the application's, 1 to 64 bytes. `dtmf` is that of tones. */
+    topic: string;
+    /** Any JSON of at most 8 KiB but `null`, handed on byte for byte. */
+    data: unknown;
+  }
+  /** Result of `message.send`. */
+  interface MessageSendResult {
+    /** How many others it went to at once. */
+    delivered: number;
+  }
   /** Params of `room.moderate`. */
   interface ModerateParams {
     /** Name of the room, in which one has a seat. */
@@ -1946,6 +1982,7 @@ export namespace wire {
     "room.raiseHand": RaiseHandParams;
     "chat.send": ChatSendParams;
     "chat.history": ChatHistoryParams;
+    "message.send": MessageSendParams;
     "pc.offer": PublishOfferParams;
     "pc.answer": SubscribeAnswerParams;
     "pc.restart": RestartParams;
@@ -1993,6 +2030,7 @@ export namespace wire {
     "room.raiseHand": {};
     "chat.send": ChatSendResult;
     "chat.history": ChatHistoryResult;
+    "message.send": MessageSendResult;
     "pc.offer": PublishResult;
     "pc.answer": {};
     "pc.restart": {};
@@ -2050,6 +2088,7 @@ export namespace wire {
     "room.moderated": Envelope & RoomModerated;
     "room.knock": Envelope & RoomKnock;
     "chat.message": Envelope & Message;
+    "message.received": Envelope & MessageReceived;
     "pc.offer": Envelope & SubscribeOffer;
     "subscription.started": Envelope & SubscriptionEvent;
     "subscription.paused": Envelope & SubscriptionEvent;

@@ -44,6 +44,8 @@ extension APIOperation {
         body: ["action", "user", "kind", "role", "until", "hold", "address", "media"])
     case .say:
       APIRoute(method: "POST", path: "/rooms/{room}/messages", query: [], body: ["text", "displayName", "to"])
+    case .sendMessage:
+      APIRoute(method: "POST", path: "/rooms/{room}/data", query: [], body: ["topic", "data", "to", "displayName"])
     case .liftBan:
       APIRoute(method: "DELETE", path: "/rooms/{room}/bans/{user}", query: [], body: nil)
     case .listBans:
@@ -99,6 +101,8 @@ extension APIOperation {
       APIRoute(method: "DELETE", path: "/calls/{call}", query: [], body: nil)
     case .removeFromCall:
       APIRoute(method: "DELETE", path: "/calls/{call}/participants/{user}", query: [], body: nil)
+    case .sendCallMessage:
+      APIRoute(method: "POST", path: "/calls/{call}/data", query: [], body: ["topic", "data", "to", "displayName"])
     case .listEvents:
       APIRoute(method: "GET", path: "/events", query: ["after"], body: nil)
     }

@@ -47,6 +47,8 @@ extension OperatorAction {
     case .moderate(let params):
       .change("room.\(params.action.rawValue)", ["room": params.room, "user": params.user])
     case .say(_, let name, let room, _): .change("chat.send", ["room": room, "name": name])
+    case .send(let params, let name):
+      .change("message.send", ["room": params.room, "call": params.callId, "topic": params.topic, "name": name])
     case .remove(let user, let room): .change("room.remove", ["room": room, "user": user])
     case .move(let user, let room, let to): .change("room.move", ["room": room, "user": user, "to": to])
     case .bans(let room, let page): .look("bans", ["room": room, "page": "\(page)"])

@@ -107,8 +107,11 @@ extension Budgets {
       // Doors have looked already. Behind this line names are compared as Swift does, which agrees with bytes among such names alone.
       try NameForm.check(identity.user, "user")
       try NameForm.check(identity.device, "deviceId")
-      try take(hello: params, of: identity, at: now)
+      try take(.session(.hello(params)), ofNetworkOf: identity, at: now)
     case .session(let key):
+      if let request = action.wish.request, case .message = request {
+        return try take(request, ofNetworkOf: sessions.identity(of: key.session), at: now)
+      }
       let weight = action.wish.weight
       if weight > 0 { try take(weight, of: sessions.identity(of: key.session), at: now) }
     case .operator: break

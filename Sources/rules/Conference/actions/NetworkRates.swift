@@ -33,11 +33,12 @@ struct Budgets: Sendable {
     if let network = identity.network { _ = networkRates.take(network, weight, at: now.instant) }
   }
 
-  /// Takes what a hello weighs, from the network alone: it begins a session, and may be that of any user.
+  /// Takes what a request weighs from the network alone: a hello begins a session, and may be that of any user; of custom messages users have
+  /// budgets of their own.
   /// - Throws: 1006 with the time to wait.
-  mutating func take(hello params: HelloParams, of identity: Identity, at now: Now) throws(ErrorObject) {
-    guard let network = identity.network else { return }
-    let weight = Request.session(.hello(params)).weight
+  mutating func take(_ request: Request, ofNetworkOf identity: Identity?, at now: Now) throws(ErrorObject) {
+    guard let network = identity?.network else { return }
+    let weight = request.weight
     if let wait = networkRates.take(network, weight, at: now.instant) { throw .tooMuch(wait) }
   }
 }

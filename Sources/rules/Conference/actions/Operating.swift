@@ -43,6 +43,12 @@ extension ConferenceCore {
       let running = action == .look ? calls.running(at: step.now) : []
       rooms.apply(.operate(action, calls: running), &step)
       return nil
+    case .send(let params, _):
+      if let id = params.callId, case let call = try calls.call(id, at: step.now), call.state == .ended {
+        throw .callEnded(call)
+      }
+      rooms.apply(.operate(action, calls: []), &step)
+      return nil
     case .blockCounts(let page): return Blocks.counts(page: page, calls)
     case .blocks(let user): return .blocks(calls.blocks(of: user))
     case .liftBlocks(let user, let blocked): return .lifted(try Blocks.lift(of: user, blocked: blocked, &self, &step))

@@ -85,6 +85,8 @@ extension Order {
     switch request {
     case .room, .chat:
       self = request.roomName.map { .about(Matter(roomName: $0)) } ?? .free
+    case .message(.send(let params)):
+      self = .about(params.callId.map { .call($0) } ?? Matter(roomName: params.room ?? ""))
     case .peerConnection(.offer(let params)) where params.pc == .publish: self.init(on: .publish, place)
     case .peerConnection(.offer), .peerConnection(.restart), .subscription(.subscribe), .view(.open):
       self = place == nil ? .seat : .free
@@ -130,7 +132,8 @@ extension Request {
   fileprivate var leavesPlace: Bool {
     switch self {
     case .room(.leave), .call(.hangup), .call(.cancel), .call(.end): true
-    case .session, .userQuery, .block, .room, .chat, .peerConnection, .track, .subscription, .view, .call: false
+    case .session, .userQuery, .block, .room, .chat, .message, .peerConnection, .track, .subscription, .view, .call:
+      false
     }
   }
 }

@@ -26,6 +26,12 @@ extension ConferenceCore {
     case .block(let request):
       try Blocks.perform(request, key, &self, &step)
       return nil
+    case .message(.send(let params)):
+      if let call = params.callId, !rooms.isSeated(key.session, inCall: call) {
+        try calls.refuse(key.session.device, outside: call, at: step.now)
+      }
+      tellRooms(request, key, silence, given, &step)
+      return nil
     case .room, .chat, .peerConnection, .track, .subscription, .view:
       tellRooms(request, key, silence, given, &step)
       return nil
@@ -45,6 +51,15 @@ extension ConferenceCore {
     let asked = MemberRequest(
       request, key, given == nil ? facts : facts?.with(given), silence, isInCall: isInCall)
     rooms.apply(.serve(asked), &step)
+  }
+}
+
+extension Switchboard {
+  /// Why somebody who is not in a call may do nothing there.
+  /// - Throws: 3001, 3002, or else 3006.
+  fileprivate func refuse(_ device: DeviceID, outside callId: String, at now: Now) throws(ErrorObject) {
+    let call = try get(CallParams(callId: callId), from: device, at: now)
+    throw call.state == .ended ? .callEnded(call) : ErrorObject(.notInCall)
   }
 }
 

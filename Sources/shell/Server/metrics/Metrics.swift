@@ -93,7 +93,7 @@ extension MetricsCollector {
         events.append(.init(count, ["event": "media_failed_\(connection?.rawValue ?? "other")"]))
       case .call(let call): calls.append(.init(count, labels(call)))
       case .joined, .sessionStarted, .resumed, .resynced, .sessionExpired, .sessionEvicted, .chatMessage,
-        .trackPublished, .mediaStrays:
+        .dataMessage, .trackPublished, .mediaStrays:
         events.append(.init(count, ["event": snakeCase(String(describing: counter))]))
       }
     }

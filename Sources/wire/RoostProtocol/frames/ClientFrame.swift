@@ -22,7 +22,7 @@ public enum ClientFrame: Hashable, Sendable {
       return .invalid(nil, nil, ErrorObject(.tooLarge, "Too deeply nested, too many values, or too long a key."))
     }
     do {
-      return try JSONDecoder().decodeVerbatim(Incoming.self, from: bytes).frame
+      return try JSONDecoder().decodeVerbatim(Incoming.self, from: bytes, hasData: true).frame
     } catch {
       return .invalid(nil, nil, ErrorObject(isSyntax(error) ? .parseError : .invalidRequest))
     }

@@ -25,6 +25,10 @@ public enum ProtocolLimits {
   public static let opaqueBytes = 4096
   /// A chat message, or the text of a reject or hang-up; the server may be configured for less.
   public static let textBytes = 8 << 10
+  /// `topic` of a custom message.
+  public static let topicBytes = 64
+  /// `data` of a custom message.
+  public static let dataBytes = 8 << 10
   /// An offer.
   public static let sdpBytes = 128 << 10
   /// An answer. Chromium 148 takes 2.7 KB for each line that may carry every codec, and there are 100 lines.
@@ -41,7 +45,7 @@ public enum ProtocolLimits {
   public static let capabilities = 16
   /// Bytes of all `capabilities` in one reply of `user.query`.
   public static let capabilitiesBytes = 128 << 10
-  /// Bytes of the names in `to` of a chat message, together. Each of the others gets them all.
+  /// Bytes of the names in `to` of a message, together. Each of the others gets them all.
   public static let recipientBytes = 16 << 10
   /// Entries of one page of history, and of the list of rooms.
   public static let page = 100
@@ -60,12 +64,12 @@ public enum ProtocolLimits {
 
 /// Checks of one request's parameters: bounds throw 1010, everything else −32602.
 enum Check {
-  /// A name that people or programs are known by: 1 to 128 bytes that print, without blank at either end.
-  static func name(_ text: String?, _ field: String) throws(ErrorObject) {
+  /// A name that people or programs are known by: 1 to `max` bytes that print, without blank at either end.
+  static func name(_ text: String?, _ field: String, max: Int = ProtocolLimits.nameBytes) throws(ErrorObject) {
     guard let text else { return }
-    try size(text.utf8.count, ProtocolLimits.nameBytes, field)
+    try size(text.utf8.count, max, field)
     guard ProtocolLimits.isName(text) else {
-      throw .parameter(field, expected: "1 to 128 printable bytes without blanks at the ends")
+      throw .parameter(field, expected: "1 to \(max) printable bytes without blanks at the ends")
     }
   }
 
@@ -82,19 +86,23 @@ enum Check {
     throw .parameter("reason", expected: Reason.said.map(\.rawValue).joined(separator: ", "))
   }
 
-  /// Opaque JSON of at most 4 KiB.
+  /// Opaque JSON.
   static func opaque(_ value: JSONValue?, _ field: String) throws(ErrorObject) {
     try size(value?.encodedSize ?? 0, ProtocolLimits.opaqueBytes, field)
   }
 
   /// The same of what is kept as it came, with its blanks.
-  static func opaque(_ value: RawJSON?, _ field: String) throws(ErrorObject) {
-    try size(value?.encodedSize ?? 0, ProtocolLimits.opaqueBytes, field)
+  static func opaque(
+    _ value: RawJSON?, _ field: String, max: Int = ProtocolLimits.opaqueBytes
+  ) throws(ErrorObject) {
+    try size(value?.encodedSize ?? 0, max, field)
   }
 
   /// The same of what others are shown: readers that are strict must be able to read a message with it.
-  static func shownOpaque(_ value: RawJSON?, _ field: String) throws(ErrorObject) {
-    try opaque(value, field)
+  static func shownOpaque(
+    _ value: RawJSON?, _ field: String, max: Int = ProtocolLimits.opaqueBytes
+  ) throws(ErrorObject) {
+    try opaque(value, field, max: max)
     if value?.isReadable == false {
       throw .parameter(field, expected: "JSON with numbers in range and whole surrogate pairs")
     }

@@ -54,7 +54,8 @@ public enum ServerFrame: Hashable, Sendable {
         }
         let decoder = JSONDecoder()
         decoder.userInfo[.eventName] = known
-        return .event(try decoder.decode(EventFrame.self, from: data).message)
+        let whole = known == .messageReceived ? Data(try RawJSON.lift(bytes, hasPush: false, hasData: true)) : data
+        return .event(try decoder.decode(EventFrame.self, from: whole).message)
       }
       if let error = head.error { return .failure(head.id, error) }
       guard let id = head.id, let method = pending(id) else {

@@ -31,6 +31,15 @@ extension ChatSendParams: HasRule {
   }
 }
 
+extension MessageSendParams: HasRule {
+  /// - Throws: −32602 for a message that is for both a room and a call, or for neither, and for `null`, which is nothing to say.
+  func checkRule() throws(ErrorObject) {
+    guard (room == nil) != (callId == nil) else { throw .parameter("room", expected: "a room, or a callId") }
+    if data.text == "null" { throw .parameter("data", expected: "JSON that is not null") }
+    try Check.size((to ?? []).reduce(0) { $0 + $1.utf8.count }, ProtocolLimits.recipientBytes, "to")
+  }
+}
+
 extension RestartParams: HasRule {
   func checkRule() throws(ErrorObject) { if pc != .subscribe { throw .parameter("pc", expected: "subscribe") } }
 }

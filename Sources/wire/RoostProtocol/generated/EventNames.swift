@@ -23,6 +23,7 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case roomModerated = "room.moderated"
   case roomKnock = "room.knock"
   case chatMessage = "chat.message"
+  case messageReceived = "message.received"
   case pcOffer = "pc.offer"
   case subscriptionStarted = "subscription.started"
   case subscriptionPaused = "subscription.paused"
@@ -79,6 +80,7 @@ extension Event {
     case .roomModerated: .roomModerated
     case .roomKnock: .roomKnock
     case .chatMessage: .chatMessage
+    case .messageReceived: .messageReceived
     case .pcOffer: .pcOffer
     case .subscriptionStarted: .subscriptionStarted
     case .subscriptionPaused: .subscriptionPaused
@@ -135,6 +137,7 @@ extension Event {
     case .roomModerated: self = .roomModerated(try RoomModerated(from: decoder))
     case .roomKnock: self = .roomKnock(try RoomKnock(from: decoder))
     case .chatMessage: self = .chatMessage(try Message(from: decoder))
+    case .messageReceived: self = .messageReceived(try MessageReceived(from: decoder))
     case .pcOffer: self = .pcOffer(try SubscribeOffer(from: decoder))
     case .subscriptionStarted: self = .subscriptionStarted(try SubscriptionEvent(from: decoder))
     case .subscriptionPaused: self = .subscriptionPaused(try SubscriptionEvent(from: decoder))
@@ -187,6 +190,7 @@ extension Event {
     case .roomModerated(let params): try params.writeFields(to: &json)
     case .roomKnock(let params): try params.writeFields(to: &json)
     case .chatMessage(let params): try params.writeFields(to: &json)
+    case .messageReceived(let params): try params.writeFields(to: &json)
     case .pcOffer(let params): try params.writeFields(to: &json)
     case .subscriptionStarted(let params), .subscriptionPaused(let params), .subscriptionResumed(let params),
       .subscriptionLayer(let params), .subscriptionEnded(let params): try params.writeFields(to: &json)

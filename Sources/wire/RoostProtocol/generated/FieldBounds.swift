@@ -36,6 +36,9 @@ extension Request {
       try params.checkRule()
     case .chat(.history(let params)):
       try params.checkFields()
+    case .message(.send(let params)):
+      try params.checkFields()
+      try params.checkRule()
     case .peerConnection(.offer(let params)):
       try params.checkFields()
       try params.checkRule()
@@ -125,6 +128,9 @@ extension Request {
       if let name = params.clientMsgId { try look(name, "clientMsgId", nil) }
     case .chat(.history(let params)):
       try look(params.room, "room", nil)
+    case .message(.send(let params)):
+      if let name = params.room { try look(name, "room", nil) }
+      for (index, name) in (params.to ?? []).enumerated() { try look(name, "to", index) }
     case .call(.start(let params)):
       for (index, name) in params.to.enumerated() { try look(name, "to", index) }
       if let name = params.clientCallId { try look(name, "clientCallId", nil) }
@@ -158,6 +164,7 @@ extension Request {
     case .room(.raiseHand(let params)): params.room
     case .chat(.send(let params)): params.room
     case .chat(.history(let params)): params.room
+    case .message(.send(let params)): params.room
     }
   }
 }
@@ -280,6 +287,16 @@ extension HelloParams {
 extension MediaChangeParams {
   fileprivate func checkFields() throws(ErrorObject) {
     try Check.identifier(callId, "callId")
+  }
+}
+
+extension MessageSendParams {
+  fileprivate func checkFields() throws(ErrorObject) {
+    try Check.name(room, "room")
+    try Check.identifier(callId, "callId")
+    try Check.users(to, "to", max: ProtocolLimits.users, min: 0)
+    try Check.name(topic, "topic", max: ProtocolLimits.topicBytes)
+    try Check.shownOpaque(data, "data", max: ProtocolLimits.dataBytes)
   }
 }
 

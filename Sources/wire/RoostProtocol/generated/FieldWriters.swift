@@ -442,6 +442,36 @@ extension ChatHistoryResult: JSONWritable {
   }
 }
 
+extension MessageSendParams: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("room", room)
+    json.field("callId", callId)
+    json.field("to", to)
+    json.field("topic", topic)
+    json.field("data", data)
+  }
+}
+
+extension MessageSendResult: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("delivered", delivered)
+  }
+}
+
+extension MessageReceived: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("room", room)
+    json.field("callId", callId)
+    json.field("from", from)
+    json.field("displayName", displayName)
+    json.field("topic", topic)
+    json.field("data", data)
+  }
+}
+
 extension ErrorObject: JSONWritable {
   /// The fields, in the order of the protocol.
   public func writeFields(to json: inout JSONWriter) throws {

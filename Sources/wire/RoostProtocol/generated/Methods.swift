@@ -20,6 +20,7 @@ public enum Method: String, CaseIterable, Hashable, Sendable {
   case roomRaiseHand = "room.raiseHand"
   case chatSend = "chat.send"
   case chatHistory = "chat.history"
+  case messageSend = "message.send"
   case pcOffer = "pc.offer"
   case pcAnswer = "pc.answer"
   case pcRestart = "pc.restart"
@@ -70,6 +71,7 @@ extension Request {
     case .roomRaiseHand: self = .room(.raiseHand(try params.decode(RaiseHandParams.self)))
     case .chatSend: self = .chat(.send(try params.decode(ChatSendParams.self)))
     case .chatHistory: self = .chat(.history(try params.decode(ChatHistoryParams.self)))
+    case .messageSend: self = .message(.send(try params.decode(MessageSendParams.self)))
     case .pcOffer: self = .peerConnection(.offer(try params.decode(PublishOfferParams.self)))
     case .pcAnswer: self = .peerConnection(.answer(try params.decode(SubscribeAnswerParams.self)))
     case .pcRestart: self = .peerConnection(.restart(try params.decode(RestartParams.self)))
@@ -120,6 +122,7 @@ extension Request {
     case .room(.raiseHand): .roomRaiseHand
     case .chat(.send): .chatSend
     case .chat(.history): .chatHistory
+    case .message(.send): .messageSend
     case .peerConnection(.offer): .pcOffer
     case .peerConnection(.answer): .pcAnswer
     case .peerConnection(.restart): .pcRestart
@@ -167,6 +170,7 @@ extension Request {
     case .room(.raiseHand(let params)): params
     case .chat(.send(let params)): params
     case .chat(.history(let params)): params
+    case .message(.send(let params)): params
     case .peerConnection(.offer(let params)): params
     case .peerConnection(.answer(let params)): params
     case .peerConnection(.restart(let params)): params

@@ -15,6 +15,7 @@ extension Reply {
     case .roomInfo(let result): try json.value(result)
     case .chatSent(let result): try json.value(result)
     case .messages(let result): try json.value(result)
+    case .messageSent(let result): try json.value(result)
     case .published(let result): try json.value(result)
     case .muted(let result): try json.value(result)
     case .subscribed(let result): try json.value(result)
@@ -44,6 +45,7 @@ extension Reply {
     case .roomInfo: self = .roomInfo(try RoomInfo(from: decoder))
     case .chatSend: self = .chatSent(try ChatSendResult(from: decoder))
     case .chatHistory: self = .messages(try ChatHistoryResult(from: decoder))
+    case .messageSend: self = .messageSent(try MessageSendResult(from: decoder))
     case .pcOffer: self = .published(try PublishResult(from: decoder))
     case .trackMute, .trackUnmute: self = .muted(try MuteResult(from: decoder))
     case .trackSubscribe: self = .subscribed(try SubscribeResult(from: decoder))
@@ -62,8 +64,8 @@ extension Reply {
   public var isOfReading: Bool {
     switch self {
     case .users, .blocked, .rooms, .roomInfo, .messages, .callCurrent, .calls, .records: true
-    case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .views, .callStarted, .callRoom,
-      .call, .callInvited: false
+    case .empty, .hello, .resumed, .room, .chatSent, .messageSent, .published, .muted, .subscribed, .views,
+      .callStarted, .callRoom, .call, .callInvited: false
     }
   }
 
@@ -79,8 +81,8 @@ extension Reply {
     case .callRoom(var value):
       value.room.seq = seq
       return .callRoom(value)
-    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
-      .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records: return self
+    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .messageSent,
+      .published, .muted, .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records: return self
     }
   }
 }

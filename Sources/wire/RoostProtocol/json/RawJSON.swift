@@ -1,4 +1,4 @@
-// Opaque JSON as it came: `extra` and `push` of calls and `metadata` of people go on with the bytes that they came with (RFC 8259):
+// Opaque JSON as it came: `extra` and `push` of calls, `metadata` of people and `data` of messages go on with their bytes (RFC 8259):
 // numbers of any size, the order of keys, keys that stand twice, blanks. The server never looks inside.
 //
 //   bytes ─▶ RawJSON.lift: checks the grammar of such a value, and puts its text into a string in its place
@@ -104,6 +104,7 @@ extension RawJSON {
   /// Fields whose text is kept, wherever they are …
   private static let kept: Set<[UInt8]> = [Array("extra".utf8), Array("metadata".utf8)]
   private static let push = Array("push".utf8)
+  private static let data = Array("data".utf8)
   /// … but not inside of these, which are opaque as well and decoded whole.
   private static let opaque: Set<[UInt8]> = [Array("split".utf8), Array("capabilities".utf8)]
 
@@ -119,7 +120,7 @@ extension RawJSON {
   }
 
   /// How such names end in a text.
-  private static let names = ["push\"", "extra\"", "metadata\""].map { Array($0.utf8) }
+  private static let names = ["push\"", "extra\"", "metadata\"", "data\""].map { Array($0.utf8) }
 
   /// Whether there may be such a field: most frames have none, and cost a look.
   private static func mayHold(_ bytes: [UInt8]) -> Bool {
@@ -142,9 +143,12 @@ extension RawJSON {
   /// - Parameters:
   ///   - hasPush: whether `push` is one of them. In frames to clients it says whether phones were woken.
   ///   - list: a field with a list, each item of which is one of them.
+  ///   - hasData: whether `data` is one of them. In errors it is an object with fields that are known.
   /// - Throws: `DecodingError` where such a field may be in it and all of it is not one value: Foundation takes more than the grammar
   ///   (a comma behind the last element, a byte order mark), and what follows would go through a decoder.
-  static func lift(_ bytes: [UInt8], hasPush: Bool = true, itemsOf list: String? = nil) throws -> [UInt8] {
+  static func lift(_ bytes: [UInt8], hasPush: Bool = true, hasData: Bool = false, itemsOf list: String? = nil) throws
+    -> [UInt8]
+  {
     guard list != nil || mayHold(bytes) else { return bytes }
     let list = list.map { Array($0.utf8) }
     var lifted: [UInt8] = []
@@ -153,7 +157,7 @@ extension RawJSON {
     let isWhole = text.findFields { name in
       if opaque.contains(name) { return .skip }
       if name == list { return .takeItems }
-      return kept.contains(name) || hasPush && name == push ? .take : .enter
+      return kept.contains(name) || hasPush && name == push || hasData && name == data ? .take : .enter
     } found: { range in
       let value = String(decoding: bytes[range], as: UTF8.self)
       guard value != "null", value.utf8.elementsEqual(bytes[range]) else { return }
@@ -172,11 +176,13 @@ extension RawJSON {
 
 extension JSONDecoder {
   /// Decodes a text whose opaque fields are kept as they were written.
-  /// - Parameter list: a field with a list whose items are opaque, too.
+  /// - Parameters:
+  ///   - list: a field with a list whose items are opaque, too.
+  ///   - hasData: whether `data` is opaque: of requests, which hold no errors.
   /// - Throws: as `decode` does.
   public func decodeVerbatim<T: Decodable>(
-    _ type: T.Type, from bytes: [UInt8], itemsOf list: String? = nil
+    _ type: T.Type, from bytes: [UInt8], itemsOf list: String? = nil, hasData: Bool = false
   ) throws -> T {
-    try decode(type, from: Data(RawJSON.lift(bytes, itemsOf: list)))
+    try decode(type, from: Data(RawJSON.lift(bytes, hasData: hasData, itemsOf: list)))
   }
 }

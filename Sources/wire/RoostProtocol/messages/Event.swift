@@ -23,6 +23,7 @@ public indirect enum Event: Hashable, Sendable {
   case roomModerated(RoomModerated)  // room.moderated
   case roomKnock(RoomKnock)  // room.knock
   case chatMessage(Message)  // chat.message
+  case messageReceived(MessageReceived)  // message.received
   case pcOffer(SubscribeOffer)  // pc.offer
   case subscriptionStarted(SubscriptionEvent)  // subscription.started
   case subscriptionPaused(SubscriptionEvent)  // subscription.paused

@@ -13,6 +13,7 @@ public indirect enum Request: Hashable, Sendable {
   case block(BlockRequest)
   case room(RoomRequest)
   case chat(ChatRequest)
+  case message(MessageRequest)
   case peerConnection(PeerConnectionRequest)
   case track(TrackRequest)
   case subscription(SubscriptionRequest)
@@ -50,6 +51,11 @@ public enum RoomRequest: Hashable, Sendable {
 public enum ChatRequest: Hashable, Sendable {
   case send(ChatSendParams)  // chat.send -> ChatSendResult, weight 2
   case history(ChatHistoryParams)  // chat.history -> ChatHistoryResult, weight 5, reads
+}
+
+/// What applications tell each other in a room or call: `message.…`. It has a budget of its own, for each user.
+public enum MessageRequest: Hashable, Sendable {
+  case send(MessageSendParams)  // message.send -> MessageSendResult, weight 1
 }
 
 /// The two peer connections of a seat: `pc.…`.
@@ -112,6 +118,7 @@ public indirect enum Reply: Hashable, Sendable {
   case roomInfo(RoomInfo)
   case chatSent(ChatSendResult)
   case messages(ChatHistoryResult)
+  case messageSent(MessageSendResult)
   case published(PublishResult)
   case muted(MuteResult)
   case subscribed(SubscribeResult)

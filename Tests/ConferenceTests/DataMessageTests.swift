@@ -1,0 +1,276 @@
+// Custom messages: whom they reach, in which order, and how many there may be.
+
+import Basics
+import Calls
+import RoostProtocol
+import Testing
+
+@testable import Conference
+@testable import Members
+@testable import Rooms
+@testable import Sessions
+
+@Suite struct DataMessageTests {
+  private func send(
+    _ scene: Scene, _ client: Client, _ data: RawJSON = 1, to: [String]? = nil, room: String? = "demo",
+    call: String? = nil, topic: String = "pointer"
+  ) -> Result<MessageSendResult, ErrorObject> {
+    let params = MessageSendParams(room: room, callId: call, to: to, topic: topic, data: data)
+    return scene.request(client, .message(.send(params))).map { reply in
+      guard case .messageSent(let result) = reply else { return MessageSendResult(delivered: -1) }
+      return result
+    }
+  }
+
+  private func code(_ result: Result<MessageSendResult, ErrorObject>) -> ErrorCode? {
+    if case .failure(let error) = result { error.code } else { nil }
+  }
+
+  private func heard(_ client: Client) -> [MessageReceived] {
+    client.take().compactMap { if case .messageReceived(let message) = $0 { message } else { nil } }
+  }
+
+  private func chat(_ scene: Scene, _ client: Client, _ text: String) -> ErrorCode? {
+    scene.code(client, .chat(.send(ChatSendParams(room: "demo", text: text))))
+  }
+
+  /// Anna and Ben in a call, which Anna has started.
+  private func call(_ scene: Scene) throws -> (anna: Client, ben: Client, id: String) {
+    let (anna, ben) = (scene.client("A"), scene.client("B"))
+    let start = CallStartParams(to: ["B"], kind: .oneToOne, media: .video)
+    guard case .callStarted(let started) = try scene.request(anna, .call(.start(start))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    let id = started.call.callId
+    _ = try scene.request(ben, .call(.accept(CallAcceptParams(callId: id)))).get()
+    _ = (anna.take(), ben.take())
+    return (anna, ben, id)
+  }
+
+  // MARK: - Whom they reach
+
+  @Test func allOthersHearItOrSome() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    let carl = scene.client("C")
+    _ = try scene.join(carl).get()
+    for one in [anna, ben, carl] { _ = one.take() }
+    let data = try #require(RawJSON(text: #"{"b": 1.50, "a":[]}"#))
+    #expect(try send(scene, anna, data).get().delivered == 2)
+    let expected = MessageReceived(room: "demo", from: "A", displayName: "A", topic: "pointer", data: data)
+    #expect(heard(ben) == [expected] && heard(carl) == [expected])
+    #expect(anna.take().isEmpty, "one does not hear oneself")
+    #expect(try send(scene, anna, 2, to: ["C", "nobody"]).get().delivered == 1)
+    #expect(ben.take().isEmpty && heard(carl).map(\.data) == [2])
+    #expect(try send(scene, anna, 3, to: []).get().delivered == 2, "an empty list is everybody, as in chat")
+  }
+
+  @Test func inACallItSaysTheCall() throws {
+    let scene = Scene()
+    let (anna, ben, id) = try call(scene)
+    #expect(try send(scene, anna, room: nil, call: id, topic: "dtmf").get().delivered == 1)
+    let expected = MessageReceived(callId: id, from: "A", displayName: "A", topic: "dtmf", data: 1)
+    #expect(heard(ben) == [expected])
+    #expect(try send(scene, ben, room: "call:\(id)", topic: "dtmf").get().delivered == 1)
+    #expect(heard(anna).map(\.callId) == [id], "its room by its name is the same")
+  }
+
+  @Test func whoIsNotThereSendsNothing() throws {
+    let scene = Scene()
+    let (anna, _, id) = try call(scene)
+    let carl = scene.client("C")
+    #expect(code(send(scene, carl)) == .notJoined && code(send(scene, anna)) == .notJoined)
+    #expect(code(send(scene, carl, room: nil, call: id)) == .notInvited, "they have no part in it")
+    #expect(code(send(scene, carl, room: nil, call: "nothing")) == .callNotFound)
+    let invite = CallInviteParams(callId: id, users: ["C"])
+    #expect(scene.code(anna, .call(.invite(invite))) == nil)
+    #expect(code(send(scene, carl, room: nil, call: id)) == .notInCall, "who rings is not in it")
+    #expect(scene.code(anna, .call(.cancelInvite(CallCancelInviteParams(callId: id, users: ["C"])))) == nil)
+    _ = try scene.request(anna, .call(.hangup(CallHangupParams(callId: id)))).get()
+    guard case .failure(let error) = send(scene, anna, room: nil, call: id) else {
+      Issue.record("the call is over")
+      return
+    }
+    #expect(error.code == .callEnded && error.data.reason == "cancelled")
+  }
+
+  @Test func itNamesOneRoomOrOneCall() {
+    let both = Request.message(.send(MessageSendParams(room: "demo", callId: "c", topic: "x", data: 1)))
+    let neither = Request.message(.send(MessageSendParams(topic: "x", data: 1)))
+    for request in [both, neither] {
+      #expect { try request.validate() } throws: { ($0 as? ErrorObject)?.data.field == "room" }
+    }
+    #expect(throws: Never.self) {
+      try Request.message(.send(MessageSendParams(callId: "c", topic: "x", data: 1))).validate()
+    }
+  }
+
+  @Test func whoMayNotWriteSendsNothing() throws {
+    let scene = Scene()
+    scene.rights = Rights.all.subtracting([.chat])
+    let anna = scene.client("A")
+    scene.rights = .all
+    let ben = scene.client("B")
+    for one in [anna, ben] { _ = try scene.join(one).get() }
+    _ = ben.take()
+    #expect(code(send(scene, anna)) == .forbidden && ben.take().isEmpty)
+    #expect(code(send(scene, ben)) == nil, "the control")
+  }
+
+  @Test func aChatThatIsClosedIsClosedToMessages() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    guard case .success = scene.operate(.moderate(ModerateParams(room: "demo", action: .disableChat))) else {
+      Issue.record("it was not closed")
+      return
+    }
+    guard case .failure(let error) = send(scene, anna) else {
+      Issue.record("it was sent")
+      return
+    }
+    #expect(error.code == .forbidden && error.data.reason == "chat_disabled")
+    _ = ben.take()
+    let fromOutside = MessageSendParams(room: "demo", topic: "notice", data: ["at": 5])
+    #expect(scene.operate(.send(fromOutside, as: "House")) == .success(.sent(MessageSendResult(delivered: 2))))
+    let expected = MessageReceived(room: "demo", from: "", displayName: "House", topic: "notice", data: ["at": 5])
+    #expect(heard(ben) == [expected])
+  }
+
+  @Test func theApplicationSendsIntoCalls() throws {
+    let scene = Scene()
+    let (anna, ben, id) = try call(scene)
+    let params = MessageSendParams(callId: id, to: ["B"], topic: "notice", data: 1)
+    #expect(scene.operate(.send(params, as: nil)) == .success(.sent(MessageSendResult(delivered: 1))))
+    #expect(heard(ben) == [MessageReceived(callId: id, from: "", topic: "notice", data: 1)] && anna.take().isEmpty)
+    let nowhere: [(MessageSendParams, ErrorCode)] = [
+      (MessageSendParams(callId: "x", topic: "n", data: 1), .callNotFound),
+      (MessageSendParams(room: "x", topic: "n", data: 1), .roomNotFound),
+      (MessageSendParams(room: "call:\(id)", topic: "n", data: 1), .roomNotFound),
+    ]
+    for (params, code) in nowhere {
+      guard case .failure(let error) = scene.operate(.send(params, as: nil)) else {
+        Issue.record("\(params)")
+        continue
+      }
+      #expect(error.code == code)
+    }
+    _ = try scene.request(anna, .call(.hangup(CallHangupParams(callId: id)))).get()
+    guard case .failure(let error) = scene.operate(.send(params, as: nil)) else {
+      Issue.record("the call is over")
+      return
+    }
+    #expect(error.code == .callEnded)
+  }
+
+  // MARK: - Order
+
+  @Test func everybodyHearsThemInTheOrderOfAllElse() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    let carl = scene.client("C")
+    #expect(code(send(scene, anna, 1)) == nil && chat(scene, anna, "two") == nil)
+    _ = try scene.join(carl).get()
+    #expect(code(send(scene, anna, 3)) == nil)
+    #expect(scene.code(carl, .room(.leave(RoomParams(room: "demo")))) == nil)
+    #expect(chat(scene, anna, "four") == nil && code(send(scene, anna, 5)) == nil)
+    #expect(
+      ben.takeNames() == [
+        .messageReceived, .chatMessage, .participantJoined, .messageReceived, .participantLeft, .chatMessage,
+        .messageReceived,
+      ])
+    #expect(heard(carl).map(\.data) == [3], "who comes later does not hear what was before")
+  }
+
+  @Test func whoWasAwayHearsThemOnce() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    scene.cut(ben)
+    #expect(try send(scene, anna, 1).get().delivered == 0)
+    #expect(chat(scene, anna, "two") == nil && code(send(scene, anna, 3)) == nil)
+    _ = try scene.resume(ben).get()
+    let told = ben.take().filter { $0.name == .messageReceived || $0.name == .chatMessage }
+    #expect(told.map(\.name) == [.messageReceived, .chatMessage, .messageReceived])
+    _ = try scene.resume(ben).get()
+    #expect(heard(ben).isEmpty, "the control: what was heard does not come again")
+  }
+
+  @Test func aMessageThatComesTwiceIsSentOnce() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    let request = Request.message(.send(MessageSendParams(room: "demo", topic: "x", data: 1)))
+    for _ in 0..<2 {
+      #expect(
+        scene.request(anna, request, id: .string("same")) == .success(.messageSent(MessageSendResult(delivered: 1))))
+    }
+    #expect(heard(ben).count == 1)
+    #expect(code(send(scene, anna, 1)) == nil && heard(ben).count == 1, "the control: another id")
+  }
+
+  /// A burst of messages does not push other requests out of what is remembered, and a whole burst is remembered itself.
+  @Test func messagesPushNoOtherRequestOut() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    let said = Request.chat(.send(ChatSendParams(room: "demo", text: "once")))
+    let first = Request.message(.send(MessageSendParams(room: "demo", topic: "x", data: 0)))
+    _ = try scene.request(anna, said, id: .string("chat")).get()
+    _ = try scene.request(anna, first, id: .string("message")).get()
+    for number in 1..<200 { #expect(code(send(scene, anna, RawJSON(.integer(Int64(number))))) == nil) }
+    _ = ben.take()
+    _ = try scene.request(anna, said, id: .string("chat")).get()
+    _ = try scene.request(anna, first, id: .string("message")).get()
+    #expect(ben.take().isEmpty)
+    // The control: as many other requests do.
+    for _ in 0..<ConferenceRules.test.requestWindow {
+      #expect(scene.code(anna, .room(.info(RoomParams(room: "demo")))) == nil)
+    }
+    _ = try scene.request(anna, said, id: .string("chat")).get()
+    #expect(ben.takeNames() == [.chatMessage])
+  }
+
+  // MARK: - How many
+
+  @Test func aUserSendsSoManyAndNotOneMore() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    for _ in 0..<200 { #expect(code(send(scene, anna)) == nil) }
+    guard case .failure(let error) = send(scene, anna) else {
+      Issue.record("one more was sent")
+      return
+    }
+    #expect(error.code == .rateLimited && error.data.retryAfterMs == 10 && error.data.retryable)
+    #expect(
+      chat(scene, anna, "still") == nil && code(send(scene, ben)) == nil, "the control: it is a budget of its own")
+    scene.advance(.milliseconds(1000))
+    for _ in 0..<100 { #expect(code(send(scene, anna)) == nil) }
+    #expect(code(send(scene, anna)) == .rateLimited)
+    _ = try scene.request(anna, .room(.leave(RoomParams(room: "demo")))).get()
+    let laptop = scene.client("A", "laptop")
+    _ = try scene.join(laptop).get()
+    #expect(code(send(scene, laptop)) == .rateLimited, "with all devices together")
+    #expect(heard(ben).count == 300)
+  }
+
+  @Test func aLongMessageCountsAsSeveral() throws {
+    let scene = Scene()
+    let (anna, _) = try scene.two()
+    func text(_ bytes: Int) -> RawJSON { RawJSON(.string(String(repeating: "x", count: bytes - 2))) }
+    #expect(code(send(scene, anna, text(DataMessages.bytesEach))) == nil)
+    // 199 are left: 49 of four, and three more.
+    for _ in 0..<49 { #expect(code(send(scene, anna, text(ProtocolLimits.dataBytes))) == nil) }
+    #expect(code(send(scene, anna, text(3 * DataMessages.bytesEach + 1))) == .rateLimited)
+    #expect(code(send(scene, anna, text(2 * DataMessages.bytesEach + 1))) == nil)
+    #expect(code(send(scene, anna)) == .rateLimited)
+  }
+
+  /// On an open server anybody is as many users as they like, but has one address.
+  @Test func oneAddressSendsSoManyAndNotOneMore() throws {
+    var rules = ConferenceRules.test
+    (rules.networkRequestsPerSecond, rules.networkRequestBurst) = (0.001, 60)
+    let scene = Scene(rules)
+    scene.proof = { $0.network = PeerNetwork(SocketAddress(v4: 0xc000_0201, port: 1)) }
+    let (anna, ben) = try scene.two()
+    // Two hellos and two joins weigh thirty.
+    for _ in 0..<15 { #expect(code(send(scene, anna)) == nil && code(send(scene, ben)) == nil) }
+    #expect(code(send(scene, anna)) == .rateLimited && code(send(scene, ben)) == .rateLimited)
+  }
+}

@@ -1,0 +1,101 @@
+// Scenario 60 of docs/scenarios.md: whom custom messages reach, in which order, and how many may be sent.
+
+import Basics
+import Configuration
+import RoostClient
+import RoostProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd.RoomScenarios {
+  @Test func scenario60CustomMessagesComeOnceAndInOrder() async throws {
+    try await sixteenHearEachOther()
+    try await soManyAtOnceAndNotOneMore()
+  }
+
+  /// Forty a second of each, of 1 KiB. (`Tests/browser/test_messages.py` has a hundred thousand deliveries.)
+  private func sixteenHearEachOther() async throws {
+    let each = 20
+    let fill = String(repeating: "x", count: 1_000)
+    try await TestServer.with { server in
+      var people: [Client] = []
+      for number in 0..<16 {
+        let client = try await Client(server.url, "u\(number)")
+        _ = try await client.session.join(room: "group-1")
+        people.append(client)
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for one in people {
+          group.addTask {
+            for number in 0..<each {
+              let data: RawJSON = ["n": RawJSON(.integer(Int64(number))), "fill": RawJSON(.string(fill))]
+              let params = MessageSendParams(room: "group-1", topic: "pointer", data: data)
+              guard case .messageSent(let result) = try await one.session.request(.message(.send(params))) else {
+                throw Phone.Wrong.reply
+              }
+              #expect(result.delivered == 15)
+              try await Task.sleep(for: .milliseconds(25))
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try await people.settle()
+      var orders: [[String]] = []
+      for one in people {
+        let user = await one.session.hello.user
+        let heard = await one.heard.messages.compactMap { message -> (from: String, number: Int64)? in
+          guard case .messageReceived(let sent) = message.event, case .object(let data) = sent.data.value,
+            case .integer(let number)? = data["n"], data["fill"] == .string(fill)
+          else { return nil }
+          return (sent.from, number)
+        }
+        #expect(heard.count == 15 * each && heard.allSatisfy { $0.from != user })
+        for sender in Set(heard.map(\.from)) {
+          #expect(heard.filter { $0.from == sender }.map(\.number) == (0..<Int64(each)).map { $0 })
+        }
+        orders.append(heard.map { "\($0.from) \($0.number)" })
+      }
+      let (first, second) = (orders[0], orders[1])
+      #expect(
+        first.filter { !$0.hasPrefix("u1 ") } == second.filter { !$0.hasPrefix("u0 ") }, "one order for everybody")
+      for one in people { await one.session.close() }
+    }
+  }
+
+  /// All in one go, without waiting for a reply; and some of it to one who was away.
+  private func soManyAtOnceAndNotOneMore() async throws {
+    try await TestServer.with { server in
+      let ben = try await Client(server.url, "ben")
+      _ = try await ben.session.join(room: "demo")
+      let anna = try RawClient(server.url)
+      try await anna.open()
+      try await anna.say(#"{"id":1001,"method":"session.hello","params":{"user":"anna"}}"#)
+      try await anna.say(#"{"id":1002,"method":"room.join","params":{"room":"demo"}}"#)
+      _ = try await anna.reply(to: 1002)
+      let start = ContinuousClock.now
+      for number in 0..<400 {
+        try await anna.say(
+          #"{"id":\#(number),"method":"message.send","params":{"room":"demo","topic":"t","data":[\#(number), 1e2]}}"#)
+      }
+      var taken: [Int] = []
+      for number in 0..<400 {
+        let reply = try await anna.reply(to: number)
+        if reply.contains(#""delivered":1"#) {
+          taken.append(number)
+        } else {
+          #expect(reply.contains("RATE_LIMITED") && reply.contains("retryAfterMs"))
+        }
+      }
+      let passed = start.duration(to: .now)
+      let most = 200 + Int((passed / .milliseconds(10)).rounded(.up))
+      #expect(taken.count >= 200 && taken.count <= most && taken.prefix(200) == Array(0..<200)[...])
+      try await ben.settle()
+      let heard = await ben.heard.messages.compactMap { message -> String? in
+        if case .messageReceived(let sent) = message.event { sent.data.text } else { nil }
+      }
+      #expect(heard == taken.map { "[\($0), 1e2]" }, "byte for byte")
+      await ben.session.close()
+    }
+  }
+}
