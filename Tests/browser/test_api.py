@@ -23,8 +23,8 @@ negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", 
 [phases.coverage]
 unexpected-methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 """
-# Wrong secrets are bounded, and so looked at below; nobody has a second identity here.
-SKIPPED = "ignored_auth,object_level_authorization"
+# Wrong secrets are bounded, and so looked at below; nobody has a second identity here. A configured room is there still when it was closed.
+SKIPPED = "ignored_auth,object_level_authorization,use_after_free"
 
 
 class API(Server):
