@@ -4,7 +4,7 @@ import RoostProtocol
 
 enum CoreGoal: String, CaseIterable {
   case resumedWithNothingMissed, resumedWithEvents, resumedWithASnapshot, resumeRefused, requestRepeated, tokenRenewed
-  case joined, roomFull, published, subscribed, viewOpened, chatted, messaged, tookOver
+  case joined, roomFull, published, subscribed, viewOpened, chatted, messaged, answered, tookOver
   case banned, keptOutByABan, bannedWithTheirAddress, keptOutByAnAddress, kicked, muted, locked, keptOutByALock,
     waitedInALobby, admitted, gotARole, handRaised
   case rang, accepted, rejected, invited, mediaChangeAsked, callEnded, missed
@@ -49,6 +49,8 @@ extension CoreGoal {
     case .chat(.send): .chatted
     case .chat(.history): nil
     case .message(.send): .messaged
+    // It is answered later.
+    case .message(.request), .message(.answer): nil
     case .peerConnection(.offer): .published
     case .peerConnection: nil
     case .subscription(.subscribe): .subscribed

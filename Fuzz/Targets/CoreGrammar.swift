@@ -9,6 +9,7 @@ struct CoreWords {
   var tracks: [String] = []
   var subscriptions: [String] = []
   var calls: [String] = []
+  var questions: [String] = []
 
   private static let wrong = [
     "null", "[]", "{}", "\"\"", "-1", "1e300", "9223372036854775807", "\"\\u0000\"", "true",
@@ -35,6 +36,7 @@ struct CoreWords {
     case "t": quoted(tokens.suffix(8) + ["no", String(repeating: "A", count: 43)])
     case "T": quoted(tracks.suffix(8) + ["t1", "t999"])
     case "S": quoted(subscriptions.suffix(8) + ["s1", "s999"])
+    case "Q": quoted(questions.suffix(4) + ["q1"])
     case "C": quoted(calls.suffix(4) + ["no"])
     case "V": views
     case "A": Self.announced

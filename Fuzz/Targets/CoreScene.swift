@@ -83,7 +83,9 @@ final class CoreScene {
     let isNew = witness.ask(id, request, token)
     apply(command(connection, id, request))
     asking = nil
-    precondition(replies.count <= 1 && (storesRecords || replies.count == 1), "a request has one reply")
+    // It waits for the answer of another client.
+    let mayWait = if case .message(.request) = request { true } else { storesRecords }
+    precondition(replies.count <= 1 && (mayWait || replies.count == 1), "a request has one reply")
     if let result = replies.first { witness.count(request, result) }
     guard case .success(let reply)? = replies.first else { return }
     sockets[index]?.last = (id, request)
@@ -274,6 +276,7 @@ final class CoreScene {
 
   private func learn(_ result: Result<Reply, ErrorObject>) {
     if case .success(.callStarted(let started)) = result { words.calls.append(started.call.callId) }
+    if case .success(.messageAnswered) = result { coreGoals.note(.answered) }
   }
 
   /// What goes out can be written, and read by a client.
@@ -294,6 +297,7 @@ final class CoreScene {
     guard let index = sockets.firstIndex(where: { $0?.connection == connection }) else { return }
     precondition((try? ServerFrame.event(message).encode()) != nil, "an event can be written")
     if message.seq > 0 { sockets[index]?.lastSeq = message.seq }
+    if case .messageRequested(let request) = message.event { words.questions.append(request.requestId) }
     witness.hear(message.event, sockets[index]?.token)
   }
 

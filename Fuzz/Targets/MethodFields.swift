@@ -25,6 +25,8 @@ extension Method {
     case .chatSend: "room:r text:x to:U? clientMsgId:x?"
     case .chatHistory: "room:r before:x? limit:i?"
     case .messageSend: "room:r? callId:C? to:U? topic:x data:j"
+    case .messageRequest: "room:r? callId:C? to:u topic:x data:j timeoutMs:i?"
+    case .messageAnswer: "requestId:Q data:j"
     case .pcOffer: "pc:p sdp:o tracks:A?"
     case .pcAnswer: "offerId:i sdp:o"
     case .pcRestart: "pc:p"

@@ -188,6 +188,9 @@ enum Invariants {
       (core.sessions.revocations.nextEnd == nil) == (core.sessions.revocations.count == 0), "each of them is forgotten")
     hold((core.sessions.narrowings.nextEnd == nil) == (core.sessions.narrowings.count == 0), "each of these, too")
     for session in core.sessions.table.all.values { checkRights(session, core) }
+    let questions = core.rooms.seating.messages.questions
+    hold(questions.ofSeat.keys.allSatisfy { core.rooms.table.seats[$0] != nil }, "a question ends with its seats")
+    hold((questions.nextEnd == nil) == (questions.count == 0), "and has an end")
     checkStays(core)
     hold(
       (core.nextDeadline == nil)
@@ -197,6 +200,7 @@ enum Invariants {
           && core.sessions.revocations.nextEnd == nil && core.sessions.narrowings.nextEnd == nil
           && core.rooms.table.turns.count == 0 && core.rooms.restored.end == nil
           && core.rooms.book.nextEnd == nil && core.storing.nextDeadline == nil
+          && core.rooms.seating.messages.questions.nextEnd == nil
           && core.calls.nextDeadline == nil))
   }
 

@@ -94,6 +94,7 @@ struct Mirror {
     case .roomQuality(let params): params.room
     case .chatMessage(let message): message.room
     case .messageReceived(let message): message.room
+    case .messageRequested(let request): request.room
     case .roomClosed(let params): params.room
     case .roomSwitched(let params): params.from
     default: nil

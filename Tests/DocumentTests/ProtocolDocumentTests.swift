@@ -156,7 +156,7 @@ import Testing
       "users": ProtocolLimits.users, "queriedUsers": ProtocolLimits.queriedUsers, "page": ProtocolLimits.page,
       "capabilities": ProtocolLimits.capabilities, "capabilitiesBytes": ProtocolLimits.capabilitiesBytes,
       "recipientBytes": ProtocolLimits.recipientBytes, "topicBytes": ProtocolLimits.topicBytes,
-      "dataBytes": ProtocolLimits.dataBytes,
+      "dataBytes": ProtocolLimits.dataBytes, "answerMilliseconds": ProtocolLimits.answerMilliseconds,
       "historyBytes": ProtocolLimits.historyBytes, "defaultPage": ProtocolLimits.defaultPage,
       "views": ProtocolLimits.views, "smallNumber": ProtocolLimits.smallNumber,
       "pictureLines": ProtocolLimits.pictureLines,

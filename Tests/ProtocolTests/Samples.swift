@@ -73,6 +73,10 @@ enum Samples {
       .chat(.history(ChatHistoryParams(room: "demo", before: "m9", limit: 10))),
       .message(
         .send(MessageSendParams(room: "demo", callId: nil, to: ["bert"], topic: "pointer", data: ["x": 1.5, "y": []]))),
+      .message(
+        .request(
+          MessageRequestParams(room: "demo", callId: nil, to: "bert", topic: "vote", data: ["q": 1], timeoutMs: 5_000))),
+      .message(.answer(MessageAnswerParams(requestId: "q1", data: ["yes"]))),
       .message(.send(MessageSendParams(callId: "c1", topic: "dtmf", data: "5"))),
       .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced]))),
       .peerConnection(.answer(SubscribeAnswerParams(offerId: 3, sdp: "v=0\r\n"))),
@@ -149,6 +153,7 @@ enum Samples {
       (.roomInfo, .roomInfo(info)), (.roomModerate, .empty), (.roomRaiseHand, .empty),
       (.chatSend, .chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 2, stored: false))),
       (.chatHistory, .messages(ChatHistoryResult(messages: [message]))),
+      (.messageRequest, .messageAnswered(MessageAnswered(from: "bert", data: opaque))), (.messageAnswer, .empty),
       (.messageSend, .messageSent(MessageSendResult(delivered: 2))),
       (
         .pcOffer,
@@ -212,6 +217,10 @@ enum Samples {
       .roomQuality(quality),
       .roomClosed(RoomClosed(room: "demo", reason: .closed)),
       .roomSwitched(RoomSwitched(from: "hall", snapshot: room, reconnect: true)), .chatMessage(message),
+      .messageRequested(
+        MessageRequested(
+          requestId: "q1", room: "demo", callId: "c1", from: "anna", displayName: "Anna", topic: "vote", data: opaque,
+          expiresAt: 1_700_000_060_000, remainingMs: 10_000)),
       .messageReceived(
         MessageReceived(room: "demo", callId: "c1", from: "anna", displayName: "Anna", topic: "pointer", data: opaque)),
       .roomModerated(

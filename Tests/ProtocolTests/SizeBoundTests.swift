@@ -62,12 +62,17 @@ struct BoundedCount: Sendable, CustomTestStringConvertible {
     BoundedField("chat.send", "clientMsgId", 128) { #"{"room":"a","text":"x","clientMsgId":"\#($0)"}"# },
     BoundedField("chat.send", "to[0]", 128) { #"{"room":"a","text":"x","to":["\#($0)"]}"# },
     BoundedField("message.send", "topic", 64) { #"{"room":"a","topic":"\#($0)","data":1}"# },
+    BoundedField("message.request", "topic", 64) { #"{"room":"a","to":"b","topic":"\#($0)","data":1}"# },
+    BoundedField("message.request", "to", 128) { #"{"room":"a","to":"\#($0)","topic":"x","data":1}"# },
+    BoundedField("message.answer", "requestId", 128) { #"{"requestId":"\#($0)","data":1}"# },
     BoundedField("message.send", "to[0]", 128) { #"{"room":"a","topic":"x","data":1,"to":["\#($0)"]}"# },
     BoundedField("message.send", "callId", 128) { #"{"callId":"\#($0)","topic":"x","data":1}"# },
     BoundedField("track.subscribe", "trackId", 128) { #"{"trackId":"\#($0)"}"# },
     BoundedField("call.hangup", "callId", 128) { #"{"callId":"\#($0)"}"# },
   ]
   static let opaque = [
+    BoundedField("message.request", "data", 8_192) { #"{"room":"a","to":"b","topic":"x","data":"\#($0)"}"# },
+    BoundedField("message.answer", "data", 8_192) { #"{"requestId":"q1","data":"\#($0)"}"# },
     BoundedField("message.send", "data", 8_192) { #"{"room":"a","topic":"x","data":"\#($0)"}"# },
     BoundedField("room.join", "metadata", 4_096) { #"{"room":"a","metadata":"\#($0)"}"# },
     BoundedField("session.hello", "capabilities", 4_096) { #"{"user":"a","capabilities":"\#($0)"}"# },
@@ -126,6 +131,9 @@ struct BoundedCount: Sendable, CustomTestStringConvertible {
     },
     BoundedCount("call.start", "ringTimeoutMs", 180_000, .invalidParams) {
       #"{"to":["b"],"kind":"group","media":"audio","ringTimeoutMs":\#($0)}"#
+    },
+    BoundedCount("message.request", "timeoutMs", 60_000, .invalidParams) {
+      #"{"room":"a","to":"b","topic":"x","data":1,"timeoutMs":\#($0)}"#
     },
     BoundedCount("call.invite", "ringTimeoutMs", 180_000, .invalidParams) {
       #"{"callId":"c","users":["b"],"ringTimeoutMs":\#($0)}"#

@@ -68,6 +68,10 @@ import Testing
       case .messageReceived(let heard) = message.event
     else { throw ErrorObject(.internalError) }
     #expect(heard == received && heard.data.text == written)
+    let answered = ServerFrame.reply(.number(1), .messageAnswered(MessageAnswered(from: "b", data: params.data)))
+    let reply = try ServerFrame.decode(answered.encode()) { _ in .messageRequest }
+    guard case .reply(_, .messageAnswered(let answer)) = reply else { throw ErrorObject(.internalError) }
+    #expect(answer.data.text == written)
     let error = ServerFrame.failure(.number(1), ErrorObject(.rateLimited) { $0.retryAfterMs = 7 })
     guard case .failure(_, let told) = try ServerFrame.decode(error.encode(), pending: { _ in nil }) else {
       throw ErrorObject(.internalError)

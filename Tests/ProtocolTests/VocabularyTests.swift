@@ -8,7 +8,7 @@ import Testing
   static let errors: [(Int, String)] = [
     (1003, "NOT_LOGGED_IN"), (1004, "AUTH_FAILED"), (1005, "FORBIDDEN"), (1006, "RATE_LIMITED"),
     (1007, "RESUME_EXPIRED"), (1008, "SESSION_REPLACED"), (1009, "UNSUPPORTED"), (1010, "TOO_LARGE"),
-    (1011, "REFUSED_BY_APP"),
+    (1011, "REFUSED_BY_APP"), (1012, "NO_ANSWER"),
     (2001, "ROOM_NOT_FOUND"), (2002, "ROOM_FULL"), (2003, "NAME_TAKEN"), (2004, "ALREADY_JOINED"),
     (2005, "NOT_JOINED"), (2006, "ROOM_CLOSED"), (2007, "ROOM_LOCKED"), (2008, "IN_LOBBY"), (2009, "BANNED"),
     (3001, "CALL_NOT_FOUND"),
@@ -25,7 +25,7 @@ import Testing
     #expect(Set(ErrorCode.allCases.map(\.rawValue)) == Set(Self.errors.map(\.0) + [-32700, -32600, -32601, -32602]))
     #expect(Set(ErrorCode.allCases.map(\.name)).count == ErrorCode.allCases.count)
     #expect(Set(ErrorCode.allCases.map(\.message)).count == ErrorCode.allCases.count)
-    #expect(Set(ErrorCode.allCases.filter(\.isRetryable).map(\.rawValue)) == [1006, 4006, 5001, 5002])
+    #expect(Set(ErrorCode.allCases.filter(\.isRetryable).map(\.rawValue)) == [1006, 1012, 4006, 5001, 5002])
   }
 
   @Test func reasonsHaveTheirNumbers() {

@@ -18,6 +18,7 @@ import Testing
     case .room(.info(let params)):
       request.reply(.roomInfo(RoomInfo(name: params.room, kind: "demo", media: .video, limit: 3, count: 1)))
     case .chat(.send): request.reply(.chatSent(ChatSendResult(msgId: "m", ts: 1, delivered: 1, stored: true)))
+    case .message(.request): request.reply(.messageAnswered(MessageAnswered(from: "ben", data: 1)))
     case .message(.send): request.reply(.messageSent(MessageSendResult(delivered: 1)))
     case .chat(.history): request.reply(.messages(ChatHistoryResult(messages: [])))
     case .peerConnection(.offer): request.reply(.published(PublishResult(sdp: "answer", tracks: [])))
@@ -106,6 +107,8 @@ import Testing
     let room = try await session.join(room: "demo")
     try await room.chat("hello")
     try await room.send("dtmf", "5", to: ["ben"])
+    #expect(try await room.ask("ben", "vote", 1).from == "ben")
+    try await room.answer("q1", "yes")
     _ = try await room.chatHistory()
     _ = try await room.publish(sdp: "offer")
     try await room.answer(offerId: 1, sdp: "answer")

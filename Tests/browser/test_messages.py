@@ -35,6 +35,7 @@ class Speaker:
         self.heard: list[tuple[str, typing.Any]] = []
         self.times: list[float] = []
         self.seqs: list[int] = []
+        self.asked: asyncio.Queue[dict] = asyncio.Queue()
         self.reader = asyncio.create_task(self.read())
 
     async def read(self) -> None:
@@ -45,6 +46,8 @@ class Speaker:
                 continue
             params = message["params"]
             self.seqs.append(params["seq"])
+            if message["method"] == "message.requested":
+                self.asked.put_nowait(params)
             if message["method"] == "message.received":
                 if isinstance(data := params["data"], dict):
                     self.times.append(time.monotonic() - data["at"])
@@ -126,6 +129,32 @@ def test_it_goes_to_whom_it_is_for(server, room):
     assert [data for _, data in ben.heard] == ["5"] and outsider.heard == []
 
 
+async def vote(rtc: str, room: str) -> tuple[list[dict], dict]:
+    anna, ben = await come(rtc, f"{room}-a", room), await come(rtc, f"{room}-b", room)
+    ask = {"room": room, "to": ben.user, "topic": "vote", "data": ["pizza", "soup"], "timeoutMs": 1000}
+    first = asyncio.create_task(anna.send("message.request", **ask))
+    asked = await ben.asked.get()
+    answered = await ben.send("message.answer", requestId=asked["requestId"], data="soup")
+    answers = [await first, answered, await ben.send("message.answer", requestId=asked["requestId"], data="pizza")]
+    answers.append(await anna.send("message.request", **ask))
+    third = asyncio.create_task(anna.send("message.request", **{**ask, "timeoutMs": 60_000}))
+    await ben.asked.get()
+    await ben.asked.get()
+    await ben.send("room.leave", room=room)
+    answers += [await third, await anna.send("message.request", **ask)]
+    for one in (anna, ben):
+        await one.socket.close()
+    return answers, asked
+
+
+def test_somebody_answers(server, room):
+    answers, asked = asyncio.run(vote(server.rtc, room))
+    assert (asked["from"], asked["topic"], asked["data"], asked["remainingMs"]) == (f"{room}-a", "vote", ["pizza", "soup"], 1000)
+    assert [answer.get("result") for answer in answers[:2]] == [{"from": f"{room}-b", "data": "soup"}, {}]
+    refused = [(answer["error"]["code"], answer["error"]["data"].get("reason")) for answer in answers[2:]]
+    assert refused == [(3003, None), (1012, "timeout"), (1012, "left"), (3008, None)]
+
+
 def test_a_page_sends_and_hears(person, room):
     anna, ben = person("Anna").join(room), person("Ben").join(room)
     ben.page.evaluate("window.told = []; roost.room.addEventListener('message', ({ detail }) => told.push(detail))")
@@ -134,5 +163,7 @@ def test_a_page_sends_and_hears(person, room):
     ben.page.wait_for_function("told.length === 1")
     told = ben.page.evaluate("told")[0]
     assert (told["topic"], told["data"], told["displayName"]) == ("pointer", {"x": 0.5}, "Anna")
+    ben.page.evaluate("roost.room.addEventListener('question', ({ detail }) => detail.answer(detail.data + 1))")
+    assert anna.page.evaluate("async () => await roost.room.ask([...roost.room.participants.values()].find((one) => one.displayName === 'Ben').user, 'count', 41)") == 42
     with pytest.raises(Exception, match="topic"):
         anna.page.evaluate("roost.room.send('', 1)")

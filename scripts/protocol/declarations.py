@@ -399,7 +399,7 @@ def check(protocol: Protocol) -> None:
 
 
 # What names a user, a room or a device is compared as its issuer does: it is held to the form of names.
-NAMED = {"user": "name", "users": "names", "to": "names", "room": "name", "deviceId": "name"}
+NAMED = ("user", "users", "to", "room", "deviceId")
 
 
 def reads_alone(result: str, protocol: Protocol) -> bool:
@@ -416,8 +416,9 @@ def check_bounds(params: str, protocol: Protocol) -> None:
             raise one.place.expects(f"a bound of `{one.name}` behind it, as `// name`, or `// rule` where a rule in frames/Validation.swift looks at it")
         if one.bound and one.bound.kind == "rule" and params not in protocol.rules:
             raise one.place.expects(f"`extension {params}: HasRule` in frames/Validation.swift")
-        if one.key in NAMED and (one.bound is None or one.bound.kind != NAMED[one.key]):
-            raise one.place.expects(f"`// {NAMED[one.key]}` behind `{one.name}`: it names somebody or something")
+        named = ("names" if one.type.is_list else "name") if one.key in NAMED else None
+        if named and (one.bound is None or one.bound.kind != named):
+            raise one.place.expects(f"`// {named}` behind `{one.name}`: it names somebody or something")
 
 
 def rules(root: pathlib.Path, folder: str) -> set[str]:

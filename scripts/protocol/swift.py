@@ -207,12 +207,17 @@ def room(protocol: Protocol) -> list[str]:
 # What the fuzzer takes a field's value from: by its name, or else by its type (`CoreWords.values` in CoreGrammar.swift).
 WORDS = {
     "user": "u", "users": "U", "to": "U", "deviceId": "d", "room": "r", "displayName": "n", "resumeToken": "t", "token": "t",
-    "trackId": "T", "subscriptionId": "S", "callId": "C", "sdp": "o", "tracks": "A", "until": "l",
+    "trackId": "T", "requestId": "Q", "subscriptionId": "S", "callId": "C", "sdp": "o", "tracks": "A", "until": "l",
 }  # fmt: skip
 TYPES = {
     "Bool": "b", "Int": "i", "Int64": "i", "UInt32": "i", "MediaClass": "m", "TrackKind": "m", "CallKind": "K", "PeerConnection": "p",
     "ModerationAction": "a", "RoomRole": "R", "Reason": "g", "JSONValue": "j", "RawJSON": "j", "String": "x", "ViewWish": "V",
 }  # fmt: skip
+
+
+def word(one: Field) -> str | None:
+    found = WORDS.get(one.key)
+    return "u" if found == "U" and not one.type.is_list else found
 
 
 def grammar(protocol: Protocol) -> str:
@@ -221,7 +226,7 @@ def grammar(protocol: Protocol) -> str:
     lines += ["  var declaredFields: String {", "    switch self {"]
     for one in protocol.requests:
         fields = protocol.objects[one.params].fields if one.params else []
-        said = [f"{field.key}:{WORDS.get(field.key) or TYPES.get(field.type.name, 'q')}{'?' if field.type.is_optional else ''}" for field in fields]
+        said = [f"{field.key}:{word(field) or TYPES.get(field.type.name, 'q')}{'?' if field.type.is_optional else ''}" for field in fields]
         lines.append(f'    case .{one.name}: "{" ".join(said)}"')
     return "\n".join([*lines, "    }", "  }", "}", ""])
 

@@ -58,6 +58,25 @@ public struct RoomSession: Sendable {
     return result
   }
 
+  /// Asks somebody in the room or call, who hears `.messageRequested`, and returns the answer.
+  /// - Parameter timeoutMs: how long that may take, 1,000 to 60,000 milliseconds.
+  /// - Throws: 1012 where there was no answer, with the `reason` `timeout` or `left`; 3008 for who is not there.
+  public func ask(
+    _ user: String, _ topic: String, _ data: RawJSON, timeoutMs: Int = 10_000
+  ) async throws(RoostError) -> MessageAnswered {
+    let params = MessageRequestParams(
+      room: await currentName, to: user, topic: topic, data: data, timeoutMs: timeoutMs)
+    guard case .messageAnswered(let answer) = try await session.request(.message(.request(params))) else {
+      throw .unexpectedReply(.messageRequest)
+    }
+    return answer
+  }
+
+  /// Answers what one was asked, by the `requestId` of `.messageRequested`.
+  public func answer(_ requestId: String, _ data: RawJSON) async throws(RoostError) {
+    _ = try await session.request(.message(.answer(MessageAnswerParams(requestId: requestId, data: data))))
+  }
+
   /// Messages older than `before`, oldest first.
   public func chatHistory(before: String? = nil, limit: Int? = nil) async throws(RoostError) -> [Message] {
     let params = ChatHistoryParams(room: await currentName, before: before, limit: limit)

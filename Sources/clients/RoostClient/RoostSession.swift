@@ -151,7 +151,10 @@ public actor RoostSession {
   /// Sends a request and waits for its reply. While the session reconnects, requests wait too.
   /// - Throws: `.refused`, `.timedOut`, `.closed` or `.cancelled`.
   public func request(_ request: Request) async throws(RoostError) -> Reply {
-    try await self.request(request, timeout: options.requestTimeout)
+    var timeout = options.requestTimeout
+    // That it is over is for the server to say.
+    if case .message(.request(let params)) = request { timeout += .milliseconds(params.timeoutMs ?? 10_000) }
+    return try await self.request(request, timeout: timeout)
   }
 
   private func request(_ request: Request, timeout: Duration) async throws(RoostError) -> Reply {

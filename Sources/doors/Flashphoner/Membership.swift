@@ -302,7 +302,8 @@ struct Membership: Sendable {
     // Flashphoner's apps have no words for the rest; media connections are told of by `StreamSession`, and nobody is called there.
     case .sessionClosing, .sessionGrants, .sessionExpiring, .participantUpdated, .participantReconnecting,
       .participantReconnected, .activeSpeakers, .roomQuality, .roomSwitched, .roomModerated, .roomKnock, .pcOffer,
-      .subscriptionStarted, .subscriptionPaused, .subscriptionResumed, .subscriptionLayer, .subscriptionEnded,
+      .messageRequested, .subscriptionStarted, .subscriptionPaused, .subscriptionResumed, .subscriptionLayer,
+      .subscriptionEnded,
       .trackLayers, .viewChanged, .mediaConnected, .mediaFailed,
       .callCreated, .callIncoming, .callStopped, .callEnded, .callAccepted, .callActive, .callAlone, .callInvited,
       .callTypeChanged, .callMediaChangeRequested, .callMediaChanged, .callMissed, .callRecord, .memberRinging,

@@ -82,7 +82,7 @@ extension Rooms {
       seating.table.mediaGraces.next, seating.table.turns.next, seating.table.empties.next
     )
     return graces.earlier(turns).earlier(empties).earlier(addressBans.nextEnd).earlier(book.nextEnd)
-      .earlier(restored.end)
+      .earlier(restored.end).earlier(seating.messages.questions.nextEnd)
   }
 
   /// Carries out what is due first, which is due by now.
@@ -95,6 +95,8 @@ extension Rooms {
       if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &seating.media, table, &step) }
     } else if table.empties.next == next, let room = seating.table.takeEmpty(at: now) {
       Doors.endAdmissions(room, &seating.table)
+    } else if seating.messages.questions.nextEnd == next {
+      seating.messages.endDue(&step)
     } else if addressBans.nextEnd == next {
       AddressBanning.endDue(&addressBans, &step)
     } else if book.nextEnd == next {

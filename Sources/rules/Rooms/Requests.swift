@@ -27,7 +27,11 @@ extension Rooms {
     case .room(.raiseHand(let params)): return try Moderating.raiseHand(params, key.session, &self, &step)
     case .chat(.send(let params)): return try sendChat(params, key, &step)
     case .chat(.history(let params)): return .messages(try chatHistory(params, key.session))
-    case .message(.send(let params)): return try messages.send(params, key.session, table, &step)
+    case .message(.send(let params)): return try seating.messages.send(params, key.session, table, &step)
+    case .message(.request(let params)):
+      try seating.messages.ask(params, key, table, &step)
+      return nil
+    case .message(.answer(let params)): return try seating.messages.answer(params, key.session, table, &step)
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:
       return try Subscribing.answer(params, key, seating, &step)
     case .peerConnection(.offer(let params)):

@@ -24,7 +24,6 @@ package struct Rooms: Sendable {
   var knocks: KnockLimits
   var moderations: KeyedBuckets<ClaimedUser>
   var chats: ChatLimits
-  var messages: DataMessages
   var load = MediaLoad()
   var isDraining = false
   /// What other realms have of what there is for all.
@@ -38,7 +37,6 @@ package struct Rooms: Sendable {
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
     chats = ChatLimits(rules)
-    messages = DataMessages(rules)
     seating = Seating(rules)
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true, &step)

@@ -66,6 +66,7 @@ extension Event {
     case .pcOffer(let offer): offer.sdp.utf8.count
     case .chatMessage(let message): message.sizeToKeep
     case .messageReceived(let message): 512 + message.data.encodedSize
+    case .messageRequested(let request): 512 + request.data.encodedSize
     case .participantJoined(let event), .participantUpdated(let event), .participantReconnecting(let event),
       .participantReconnected(let event):
       event.participant.sizeToKeep

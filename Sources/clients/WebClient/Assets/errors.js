@@ -54,6 +54,7 @@ const SENTENCES = {
   1010: (d) => (LONG[d.field] || /^(to|users)\[/.test(d.field)
     ? `${LONG[d.field] ?? "That name"} is too long. Please choose a shorter one.` : "That is too large to be sent."),
   1011: (d, said) => said || "You are not allowed to do that here.",
+  1012: (d) => (d.reason === "left" ? "They left before they could answer." : "There was no answer. Please try again."),
   2001: "There is no room of that name.",
   2002: (d) => `Room is full${seats(d)}.`,
   2003: "Somebody in this room already has that name. Please choose another one. If it was you a moment ago, wait some seconds.",

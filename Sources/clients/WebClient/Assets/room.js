@@ -107,6 +107,16 @@ export class Room extends EventTarget {
     return this.#client.request("message.send", { room: this.name, topic, data, ...(to?.length ? { to } : {}) });
   }
 
+  /**
+   * Asks somebody, who hears `question`, and waits for the answer.
+   * @param {string} user @param {string} topic @param {*} data @param {{timeoutMs?: number}} [options] 1,000 to 60,000; 10,000 when missing
+   * @returns {Promise<*>} the answer
+   * @throws {RoostError} 1012 where there was none, with `data.reason` `timeout` or `left`; 3008 for who is not there
+   */
+  async ask(user, topic, data, options = {}) {
+    return (await this.#client.request("message.request", { room: this.name, to: user, topic, data, ...options })).data;
+  }
+
   /** Older messages. @param {{before?: string, limit?: number}} [options] */
   async history(options = {}) {
     return (await this.#client.request("chat.history", { room: this.name, ...options })).messages ?? [];
@@ -607,6 +617,10 @@ export class Room extends EventTarget {
     "chat.message": (room, params) => room.#message(params),
     "message.received": (room, { callId, from, displayName, topic, data }) => {
       if (callId === undefined || callId === room.callId) emit(room, "message", { from, displayName, topic, data });
+    },
+    "message.requested": (room, { callId, requestId, from, displayName, topic, data }) => {
+      const answer = (said) => room.#client.request("message.answer", { requestId, data: said });
+      if (callId === undefined || callId === room.callId) emit(room, "question", { from, displayName, topic, data, answer });
     },
     "subscription.paused": (room, params) => room.#updateSubscription(params, pauseOf(params)),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),

@@ -356,6 +356,8 @@ export interface RoomEvents {
   chat: { message: ChatMessage };
   /** Somebody, or where `from` is empty the application, has sent a custom message. */
   message: { from: string; displayName?: string; topic: string; data: unknown };
+  /** Somebody waits for an answer. */
+  question: { from: string; displayName?: string; topic: string; data: unknown; answer(data: unknown): Promise<unknown> };
   roleChanged: { participant: Participant };
   /** It was raised, or is down. */
   handChanged: { participant: Participant };
@@ -394,6 +396,7 @@ export class Room extends Emitter<RoomEvents> {
     text: string, options?: { to?: string[] },
   ): Promise<{ msgId: string; ts: number; delivered: number; stored: boolean }>;
   send(topic: string, data: unknown, options?: { to?: string[] }): Promise<{ delivered: number }>;
+  ask(user: string, topic: string, data: unknown, options?: { timeoutMs?: number }): Promise<unknown>;
   history(options?: { before?: string; limit?: number }): Promise<ChatMessage[]>;
   moderate(action: "lock" | "lobby" | "unlock" | "disableChat" | "enableChat" | "end"): Promise<void>;
   moderate(action: "media", options: { media: Media }): Promise<void>;
@@ -1295,6 +1298,20 @@ export namespace wire {
     /** The text. */
     text: string;
   }
+  /** Params of `message.answer`. */
+  interface MessageAnswerParams {
+    /** What is answered, as `message.requested` says. */
+    requestId: string;
+    /** Any JSON of at most 8 KiB but `null`, handed on byte for byte. */
+    data: unknown;
+  }
+  /** Result of `message.request`, when the answer is there. */
+  interface MessageAnswered {
+    /** The user who has answered. */
+    from: string;
+    /** The answer, byte for byte. */
+    data: unknown;
+  }
   /** Payload of `message.received`. */
   interface MessageReceived {
     /** The room it was sent in; absent in a call. */
@@ -1309,6 +1326,42 @@ export namespace wire {
     topic: string;
     /** What was sent, byte for byte. */
     data: unknown;
+  }
+  /** Params of `message.request`: a room, or a call. */
+  interface MessageRequestParams {
+    /** The room one is in; this or `callId`. */
+    room?: string;
+    /** The call one is in; this or `room`. */
+    callId?: string;
+    /** The user who is asked. */
+    to: string;
+    /** What it is about: a word of the application's, 1 to 64 bytes. */
+    topic: string;
+    /** Any JSON of at most 8 KiB but `null`, handed on byte for byte. */
+    data: unknown;
+    /** How long the answer may take, in milliseconds, 1,000 to 60,000; 10,000 when absent. */
+    timeoutMs?: number;
+  }
+  /** Payload of `message.requested`. */
+  interface MessageRequested {
+    /** What `message.answer` names. */
+    requestId: string;
+    /** The room it was sent in; absent in a call. */
+    room?: string;
+    /** The call it was sent in; absent in a room. */
+    callId?: string;
+    /** The user who asks, as the server knows them. */
+    from: string;
+    /** What they are called. */
+    displayName?: string;
+    /** What it is about. */
+    topic: string;
+    /** What was sent, byte for byte. */
+    data: unknown;
+    /** Until when an answer is taken, milliseconds since 1970. */
+    expiresAt: number;
+    /** How long that is from now, in milliseconds. */
+    remainingMs: number;
   }
   /** Params of `message.send`: a room, or a call. */
   interface MessageSendParams {
@@ -1983,6 +2036,8 @@ export namespace wire {
     "chat.send": ChatSendParams;
     "chat.history": ChatHistoryParams;
     "message.send": MessageSendParams;
+    "message.request": MessageRequestParams;
+    "message.answer": MessageAnswerParams;
     "pc.offer": PublishOfferParams;
     "pc.answer": SubscribeAnswerParams;
     "pc.restart": RestartParams;
@@ -2031,6 +2086,8 @@ export namespace wire {
     "chat.send": ChatSendResult;
     "chat.history": ChatHistoryResult;
     "message.send": MessageSendResult;
+    "message.request": MessageAnswered;
+    "message.answer": {};
     "pc.offer": PublishResult;
     "pc.answer": {};
     "pc.restart": {};
@@ -2089,6 +2146,7 @@ export namespace wire {
     "room.knock": Envelope & RoomKnock;
     "chat.message": Envelope & Message;
     "message.received": Envelope & MessageReceived;
+    "message.requested": Envelope & MessageRequested;
     "pc.offer": Envelope & SubscribeOffer;
     "subscription.started": Envelope & SubscriptionEvent;
     "subscription.paused": Envelope & SubscriptionEvent;

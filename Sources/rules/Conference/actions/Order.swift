@@ -87,6 +87,10 @@ extension Order {
       self = request.roomName.map { .about(Matter(roomName: $0)) } ?? .free
     case .message(.send(let params)):
       self = .about(params.callId.map { .call($0) } ?? Matter(roomName: params.room ?? ""))
+    case .message(.request(let params)):
+      self = .about(params.callId.map { .call($0) } ?? Matter(roomName: params.room ?? ""))
+    // It names what somebody on a seat was asked already.
+    case .message(.answer): self = .free
     case .peerConnection(.offer(let params)) where params.pc == .publish: self.init(on: .publish, place)
     case .peerConnection(.offer), .peerConnection(.restart), .subscription(.subscribe), .view(.open):
       self = place == nil ? .seat : .free

@@ -26,8 +26,8 @@ extension ConferenceCore {
     case .block(let request):
       try Blocks.perform(request, key, &self, &step)
       return nil
-    case .message(.send(let params)):
-      if let call = params.callId, !rooms.isSeated(key.session, inCall: call) {
+    case .message(let message):
+      if let call = message.callId, !rooms.isSeated(key.session, inCall: call) {
         try calls.refuse(key.session.device, outside: call, at: step.now)
       }
       tellRooms(request, key, silence, given, &step)
@@ -51,6 +51,17 @@ extension ConferenceCore {
     let asked = MemberRequest(
       request, key, given == nil ? facts : facts?.with(given), silence, isInCall: isInCall)
     rooms.apply(.serve(asked), &step)
+  }
+}
+
+extension MessageRequest {
+  /// The call that it names.
+  fileprivate var callId: String? {
+    switch self {
+    case .send(let params): params.callId
+    case .request(let params): params.callId
+    case .answer: nil
+    }
   }
 }
 

@@ -11,6 +11,7 @@ struct DataMessages: Sendable {
   static let bytesEach = 2048
 
   private var users: KeyedBuckets<ClaimedUser>
+  var questions = OpenQuestions()
 
   init(_ rules: ConferenceRules) {
     users = KeyedBuckets(burst: rules.dataBurst, perSecond: rules.dataPerSecond, most: 4 * rules.maxSessions)
@@ -21,12 +22,8 @@ struct DataMessages: Sendable {
   mutating func send(
     _ params: MessageSendParams, _ session: SessionID, _ table: RoomTable, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
-    let seat = try Self.seat(of: session, params, table)
-    try Access.checkChat(seat, table)
-    try Access.checkChatOpen(seat, table)
-    if let wait = users.take(ClaimedUser(seat.member.identity), params.weight, at: step.now.instant) {
-      throw .tooOften("sending messages", wait)
-    }
+    let seat = try Self.writer(session, params.room, params.callId, table)
+    try take((params.to ?? []).reduce(params.data.encodedSize) { $0 + $1.utf8.count }, of: seat, &step)
     let from = (user: seat.user, displayName: seat.displayName)
     return .messageSent(Self.deliver(params, from: from, in: seat.room, except: seat.id, table, &step))
   }
@@ -47,38 +44,57 @@ struct DataMessages: Sendable {
     return deliver(params, from: ("", name), in: room, except: nil, table, &step)
   }
 
-  /// The sender's seat in the room or call.
-  private static func seat(
-    of session: SessionID, _ params: MessageSendParams, _ table: RoomTable
+  /// The seat in the room or call of somebody who may write there.
+  /// - Throws: 2005 and 2006 outside the room, 3006 outside the call, 1005 for who may not.
+  static func writer(
+    _ session: SessionID, _ room: String?, _ callId: String?, _ table: RoomTable
   ) throws(ErrorObject) -> Seat {
-    guard let call = params.callId else { return try table.seat(of: session, inRoom: params.room ?? "") }
-    guard let seat = table.currentSeat(of: session), table.name(of: seat.room) == CallRoom.name(call) else {
+    let seat = try seat(of: session, room, callId, table)
+    try Access.checkChat(seat, table)
+    try Access.checkChatOpen(seat, table)
+    return seat
+  }
+
+  private static func seat(
+    of session: SessionID, _ room: String?, _ callId: String?, _ table: RoomTable
+  ) throws(ErrorObject) -> Seat {
+    guard let callId else { return try table.seat(of: session, inRoom: room ?? "") }
+    guard let seat = table.currentSeat(of: session), table.name(of: seat.room) == CallRoom.name(callId) else {
       throw ErrorObject(.notInCall)
     }
     return seat
+  }
+
+  /// Takes so many bytes from the budget of a seat's user: one message for each 2 KiB.
+  /// - Throws: 1006 with the time to wait.
+  mutating func take(_ bytes: Int, of seat: Seat, _ step: inout Step) throws(ErrorObject) {
+    let count = max(1, (bytes + Self.bytesEach - 1) / Self.bytesEach)
+    if let wait = users.take(ClaimedUser(seat.member.identity), count, at: step.now.instant) {
+      throw .tooOften("sending messages", wait)
+    }
+  }
+
+  /// The name of a seat's room, or its call.
+  static func place(of seat: Seat, _ table: RoomTable) -> (room: String?, callId: String?) {
+    place(table.name(of: seat.room))
+  }
+
+  private static func place(_ room: String) -> (room: String?, callId: String?) {
+    CallRoom.isName(room) ? (nil, CallRoom.callId(room)) : (room, nil)
   }
 
   private static func deliver(
     _ params: MessageSendParams, from: (user: String, displayName: String?), in room: RoomKey, except sender: SeatID?,
     _ table: RoomTable, _ step: inout Step
   ) -> MessageSendResult {
-    let name = table.name(of: room)
-    let isOfCall = CallRoom.isName(name)
+    let place = place(table.name(of: room))
     let event = MessageReceived(
-      room: isOfCall ? nil : name, callId: isOfCall ? CallRoom.callId(name) : nil, from: from.user,
-      displayName: from.displayName, topic: params.topic, data: params.data)
+      room: place.room, callId: place.callId, from: from.user, displayName: from.displayName, topic: params.topic,
+      data: params.data)
     let to = params.to.flatMap { $0.isEmpty ? nil : Set($0) }
     let receivers = table.members(of: room).filter { $0.id != sender && to?.contains($0.user) ?? true }
     step.tell(.messageReceived(event), to: receivers.map(\.session))
     step.count(.dataMessage)
     return MessageSendResult(delivered: receivers.count(where: \.member.presence.isConnected))
-  }
-}
-
-extension MessageSendParams {
-  /// As how many messages it counts: one for each 2 KiB of its data and of the names in `to`.
-  fileprivate var weight: Int {
-    let bytes = (to ?? []).reduce(data.encodedSize) { $0 + $1.utf8.count }
-    return max(1, (bytes + DataMessages.bytesEach - 1) / DataMessages.bytesEach)
   }
 }

@@ -14,11 +14,13 @@ struct Seating: Sendable {
   var media: TrackTable
   var publishing = Publishing()
   var subscribing = Subscribing()
+  var messages: DataMessages
 
   /// No rooms.
   init(_ rules: ConferenceRules) {
     self.rules = rules
     media = TrackTable(rules)
+    messages = DataMessages(rules)
   }
 
   // MARK: - Telling
@@ -123,6 +125,7 @@ struct Seating: Sendable {
     media.forget(seat.id)
     table.remove(seat.id)
     step.add(.closeSeat(seat.id))
+    messages.left(seat.id, &step)
     step.tellUnseated(seat.session)
   }
 }

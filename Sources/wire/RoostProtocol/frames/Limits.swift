@@ -29,6 +29,8 @@ public enum ProtocolLimits {
   public static let topicBytes = 64
   /// `data` of a custom message.
   public static let dataBytes = 8 << 10
+  /// Milliseconds that the answer to a `message.request` may take.
+  public static let answerMilliseconds = 60_000
   /// An offer.
   public static let sdpBytes = 128 << 10
   /// An answer. Chromium 148 takes 2.7 KB for each line that may carry every codec, and there are 100 lines.

@@ -54,7 +54,8 @@ public enum ServerFrame: Hashable, Sendable {
         }
         let decoder = JSONDecoder()
         decoder.userInfo[.eventName] = known
-        let whole = known == .messageReceived ? Data(try RawJSON.lift(bytes, hasPush: false, hasData: true)) : data
+        let hasData = known == .messageReceived || known == .messageRequested
+        let whole = hasData ? Data(try RawJSON.lift(bytes, hasPush: false, hasData: true)) : data
         return .event(try decoder.decode(EventFrame.self, from: whole).message)
       }
       if let error = head.error { return .failure(head.id, error) }
@@ -63,7 +64,8 @@ public enum ServerFrame: Hashable, Sendable {
       }
       let decoder = JSONDecoder()
       decoder.userInfo[.method] = method
-      return .reply(id, try decoder.decode(ReplyFrame.self, from: data).reply)
+      let whole = method == .messageRequest ? Data(try RawJSON.lift(bytes, hasPush: false, hasData: true)) : data
+      return .reply(id, try decoder.decode(ReplyFrame.self, from: whole).reply)
     } catch {
       throw ErrorObject(decoding: error)
     }

@@ -34,9 +34,32 @@ extension ChatSendParams: HasRule {
 extension MessageSendParams: HasRule {
   /// - Throws: −32602 for a message that is for both a room and a call, or for neither, and for `null`, which is nothing to say.
   func checkRule() throws(ErrorObject) {
-    guard (room == nil) != (callId == nil) else { throw .parameter("room", expected: "a room, or a callId") }
-    if data.text == "null" { throw .parameter("data", expected: "JSON that is not null") }
+    try Check.place(room, callId)
+    try Check.isSomething(data)
     try Check.size((to ?? []).reduce(0) { $0 + $1.utf8.count }, ProtocolLimits.recipientBytes, "to")
+  }
+}
+
+extension MessageRequestParams: HasRule {
+  /// - Throws: as `message.send`.
+  func checkRule() throws(ErrorObject) {
+    try Check.place(room, callId)
+    try Check.isSomething(data)
+  }
+}
+
+extension MessageAnswerParams: HasRule {
+  /// - Throws: −32602 for `null`, which is nothing to say.
+  func checkRule() throws(ErrorObject) { try Check.isSomething(data) }
+}
+
+extension Check {
+  fileprivate static func place(_ room: String?, _ callId: String?) throws(ErrorObject) {
+    guard (room == nil) != (callId == nil) else { throw .parameter("room", expected: "a room, or a callId") }
+  }
+
+  fileprivate static func isSomething(_ data: RawJSON) throws(ErrorObject) {
+    if data.text == "null" { throw .parameter("data", expected: "JSON that is not null") }
   }
 }
 

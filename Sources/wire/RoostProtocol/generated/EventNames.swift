@@ -24,6 +24,7 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case roomKnock = "room.knock"
   case chatMessage = "chat.message"
   case messageReceived = "message.received"
+  case messageRequested = "message.requested"
   case pcOffer = "pc.offer"
   case subscriptionStarted = "subscription.started"
   case subscriptionPaused = "subscription.paused"
@@ -81,6 +82,7 @@ extension Event {
     case .roomKnock: .roomKnock
     case .chatMessage: .chatMessage
     case .messageReceived: .messageReceived
+    case .messageRequested: .messageRequested
     case .pcOffer: .pcOffer
     case .subscriptionStarted: .subscriptionStarted
     case .subscriptionPaused: .subscriptionPaused
@@ -138,6 +140,7 @@ extension Event {
     case .roomKnock: self = .roomKnock(try RoomKnock(from: decoder))
     case .chatMessage: self = .chatMessage(try Message(from: decoder))
     case .messageReceived: self = .messageReceived(try MessageReceived(from: decoder))
+    case .messageRequested: self = .messageRequested(try MessageRequested(from: decoder))
     case .pcOffer: self = .pcOffer(try SubscribeOffer(from: decoder))
     case .subscriptionStarted: self = .subscriptionStarted(try SubscriptionEvent(from: decoder))
     case .subscriptionPaused: self = .subscriptionPaused(try SubscriptionEvent(from: decoder))
@@ -191,6 +194,7 @@ extension Event {
     case .roomKnock(let params): try params.writeFields(to: &json)
     case .chatMessage(let params): try params.writeFields(to: &json)
     case .messageReceived(let params): try params.writeFields(to: &json)
+    case .messageRequested(let params): try params.writeFields(to: &json)
     case .pcOffer(let params): try params.writeFields(to: &json)
     case .subscriptionStarted(let params), .subscriptionPaused(let params), .subscriptionResumed(let params),
       .subscriptionLayer(let params), .subscriptionEnded(let params): try params.writeFields(to: &json)

@@ -39,6 +39,12 @@ extension Request {
     case .message(.send(let params)):
       try params.checkFields()
       try params.checkRule()
+    case .message(.request(let params)):
+      try params.checkFields()
+      try params.checkRule()
+    case .message(.answer(let params)):
+      try params.checkFields()
+      try params.checkRule()
     case .peerConnection(.offer(let params)):
       try params.checkFields()
       try params.checkRule()
@@ -131,6 +137,9 @@ extension Request {
     case .message(.send(let params)):
       if let name = params.room { try look(name, "room", nil) }
       for (index, name) in (params.to ?? []).enumerated() { try look(name, "to", index) }
+    case .message(.request(let params)):
+      if let name = params.room { try look(name, "room", nil) }
+      try look(params.to, "to", nil)
     case .call(.start(let params)):
       for (index, name) in params.to.enumerated() { try look(name, "to", index) }
       if let name = params.clientCallId { try look(name, "clientCallId", nil) }
@@ -138,12 +147,12 @@ extension Request {
       for (index, name) in params.users.enumerated() { try look(name, "users", index) }
     case .call(.cancelInvite(let params)):
       for (index, name) in params.users.enumerated() { try look(name, "users", index) }
-    case .session(.resume), .session(.token), .session(.bye), .session(.ping), .block(.list), .peerConnection(.offer),
-      .peerConnection(.answer), .peerConnection(.restart), .track(.unpublish), .track(.mute), .track(.unmute),
-      .subscription(.subscribe), .subscription(.unsubscribe), .subscription(.update), .subscription(.swap),
-      .view(.open), .view(.show), .call(.ringing), .call(.accept), .call(.reject), .call(.cancel), .call(.hangup),
-      .call(.join), .call(.get), .call(.current), .call(.available), .call(.history), .call(.mediaChange),
-      .call(.end): break
+    case .session(.resume), .session(.token), .session(.bye), .session(.ping), .block(.list), .message(.answer),
+      .peerConnection(.offer), .peerConnection(.answer), .peerConnection(.restart), .track(.unpublish), .track(.mute),
+      .track(.unmute), .subscription(.subscribe), .subscription(.unsubscribe), .subscription(.update),
+      .subscription(.swap), .view(.open), .view(.show), .call(.ringing), .call(.accept), .call(.reject),
+      .call(.cancel), .call(.hangup), .call(.join), .call(.get), .call(.current), .call(.available), .call(.history),
+      .call(.mediaChange), .call(.end): break
     }
   }
 
@@ -151,12 +160,12 @@ extension Request {
   public var roomName: String? {
     switch self {
     case .session(.hello), .session(.resume), .session(.token), .session(.bye), .session(.ping), .userQuery,
-      .block(.add), .block(.remove), .block(.list), .room(.list), .peerConnection(.offer), .peerConnection(.answer),
-      .peerConnection(.restart), .track(.unpublish), .track(.mute), .track(.unmute), .subscription(.subscribe),
-      .subscription(.unsubscribe), .subscription(.update), .subscription(.swap), .view(.open), .view(.show),
-      .call(.start), .call(.ringing), .call(.accept), .call(.reject), .call(.cancel), .call(.hangup), .call(.invite),
-      .call(.cancelInvite), .call(.join), .call(.get), .call(.current), .call(.available), .call(.history),
-      .call(.mediaChange), .call(.end): nil
+      .block(.add), .block(.remove), .block(.list), .room(.list), .message(.answer), .peerConnection(.offer),
+      .peerConnection(.answer), .peerConnection(.restart), .track(.unpublish), .track(.mute), .track(.unmute),
+      .subscription(.subscribe), .subscription(.unsubscribe), .subscription(.update), .subscription(.swap),
+      .view(.open), .view(.show), .call(.start), .call(.ringing), .call(.accept), .call(.reject), .call(.cancel),
+      .call(.hangup), .call(.invite), .call(.cancelInvite), .call(.join), .call(.get), .call(.current),
+      .call(.available), .call(.history), .call(.mediaChange), .call(.end): nil
     case .room(.join(let params)): params.room
     case .room(.leave(let params)): params.room
     case .room(.info(let params)): params.room
@@ -165,6 +174,7 @@ extension Request {
     case .chat(.send(let params)): params.room
     case .chat(.history(let params)): params.room
     case .message(.send(let params)): params.room
+    case .message(.request(let params)): params.room
     }
   }
 }
@@ -287,6 +297,24 @@ extension HelloParams {
 extension MediaChangeParams {
   fileprivate func checkFields() throws(ErrorObject) {
     try Check.identifier(callId, "callId")
+  }
+}
+
+extension MessageAnswerParams {
+  fileprivate func checkFields() throws(ErrorObject) {
+    try Check.identifier(requestId, "requestId")
+    try Check.shownOpaque(data, "data", max: ProtocolLimits.dataBytes)
+  }
+}
+
+extension MessageRequestParams {
+  fileprivate func checkFields() throws(ErrorObject) {
+    try Check.name(room, "room")
+    try Check.identifier(callId, "callId")
+    try Check.name(to, "to")
+    try Check.name(topic, "topic", max: ProtocolLimits.topicBytes)
+    try Check.shownOpaque(data, "data", max: ProtocolLimits.dataBytes)
+    try Check.range(timeoutMs, 1000...ProtocolLimits.answerMilliseconds, "timeoutMs")
   }
 }
 

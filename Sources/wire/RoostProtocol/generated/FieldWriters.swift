@@ -472,6 +472,49 @@ extension MessageReceived: JSONWritable {
   }
 }
 
+extension MessageRequestParams: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("room", room)
+    json.field("callId", callId)
+    json.field("to", to)
+    json.field("topic", topic)
+    json.field("data", data)
+    json.field("timeoutMs", timeoutMs)
+  }
+}
+
+extension MessageAnswered: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("from", from)
+    json.field("data", data)
+  }
+}
+
+extension MessageAnswerParams: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("requestId", requestId)
+    json.field("data", data)
+  }
+}
+
+extension MessageRequested: JSONWritable {
+  /// The fields, in the order of the protocol.
+  public func writeFields(to json: inout JSONWriter) throws {
+    json.field("requestId", requestId)
+    json.field("room", room)
+    json.field("callId", callId)
+    json.field("from", from)
+    json.field("displayName", displayName)
+    json.field("topic", topic)
+    json.field("data", data)
+    json.field("expiresAt", expiresAt)
+    json.field("remainingMs", remainingMs)
+  }
+}
+
 extension ErrorObject: JSONWritable {
   /// The fields, in the order of the protocol.
   public func writeFields(to json: inout JSONWriter) throws {

@@ -21,6 +21,8 @@ public enum Method: String, CaseIterable, Hashable, Sendable {
   case chatSend = "chat.send"
   case chatHistory = "chat.history"
   case messageSend = "message.send"
+  case messageRequest = "message.request"
+  case messageAnswer = "message.answer"
   case pcOffer = "pc.offer"
   case pcAnswer = "pc.answer"
   case pcRestart = "pc.restart"
@@ -72,6 +74,8 @@ extension Request {
     case .chatSend: self = .chat(.send(try params.decode(ChatSendParams.self)))
     case .chatHistory: self = .chat(.history(try params.decode(ChatHistoryParams.self)))
     case .messageSend: self = .message(.send(try params.decode(MessageSendParams.self)))
+    case .messageRequest: self = .message(.request(try params.decode(MessageRequestParams.self)))
+    case .messageAnswer: self = .message(.answer(try params.decode(MessageAnswerParams.self)))
     case .pcOffer: self = .peerConnection(.offer(try params.decode(PublishOfferParams.self)))
     case .pcAnswer: self = .peerConnection(.answer(try params.decode(SubscribeAnswerParams.self)))
     case .pcRestart: self = .peerConnection(.restart(try params.decode(RestartParams.self)))
@@ -123,6 +127,8 @@ extension Request {
     case .chat(.send): .chatSend
     case .chat(.history): .chatHistory
     case .message(.send): .messageSend
+    case .message(.request): .messageRequest
+    case .message(.answer): .messageAnswer
     case .peerConnection(.offer): .pcOffer
     case .peerConnection(.answer): .pcAnswer
     case .peerConnection(.restart): .pcRestart
@@ -171,6 +177,8 @@ extension Request {
     case .chat(.send(let params)): params
     case .chat(.history(let params)): params
     case .message(.send(let params)): params
+    case .message(.request(let params)): params
+    case .message(.answer(let params)): params
     case .peerConnection(.offer(let params)): params
     case .peerConnection(.answer(let params)): params
     case .peerConnection(.restart(let params)): params

@@ -16,6 +16,7 @@ extension Reply {
     case .chatSent(let result): try json.value(result)
     case .messages(let result): try json.value(result)
     case .messageSent(let result): try json.value(result)
+    case .messageAnswered(let result): try json.value(result)
     case .published(let result): try json.value(result)
     case .muted(let result): try json.value(result)
     case .subscribed(let result): try json.value(result)
@@ -34,8 +35,8 @@ extension Reply {
   public init(method: Method, from decoder: any Decoder) throws {
     switch method {
     case .sessionToken, .sessionBye, .ping, .userBlock, .userUnblock, .roomLeave, .roomModerate, .roomRaiseHand,
-      .pcAnswer, .pcRestart, .trackUnpublish, .trackUnsubscribe, .trackUpdate, .subscriptionSwap, .viewShow,
-      .callRinging, .callCancelInvite, .callMediaChange: self = .empty
+      .messageAnswer, .pcAnswer, .pcRestart, .trackUnpublish, .trackUnsubscribe, .trackUpdate, .subscriptionSwap,
+      .viewShow, .callRinging, .callCancelInvite, .callMediaChange: self = .empty
     case .sessionHello: self = .hello(try HelloResult(from: decoder))
     case .sessionResume: self = .resumed(try ResumeResult(from: decoder))
     case .userQuery: self = .users(try UserQueryResult(from: decoder))
@@ -46,6 +47,7 @@ extension Reply {
     case .chatSend: self = .chatSent(try ChatSendResult(from: decoder))
     case .chatHistory: self = .messages(try ChatHistoryResult(from: decoder))
     case .messageSend: self = .messageSent(try MessageSendResult(from: decoder))
+    case .messageRequest: self = .messageAnswered(try MessageAnswered(from: decoder))
     case .pcOffer: self = .published(try PublishResult(from: decoder))
     case .trackMute, .trackUnmute: self = .muted(try MuteResult(from: decoder))
     case .trackSubscribe: self = .subscribed(try SubscribeResult(from: decoder))
@@ -64,8 +66,8 @@ extension Reply {
   public var isOfReading: Bool {
     switch self {
     case .users, .blocked, .rooms, .roomInfo, .messages, .callCurrent, .calls, .records: true
-    case .empty, .hello, .resumed, .room, .chatSent, .messageSent, .published, .muted, .subscribed, .views,
-      .callStarted, .callRoom, .call, .callInvited: false
+    case .empty, .hello, .resumed, .room, .chatSent, .messageSent, .messageAnswered, .published, .muted, .subscribed,
+      .views, .callStarted, .callRoom, .call, .callInvited: false
     }
   }
 
@@ -82,7 +84,7 @@ extension Reply {
       value.room.seq = seq
       return .callRoom(value)
     case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .messageSent,
-      .published, .muted, .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records: return self
+      .messageAnswered, .published, .muted, .subscribed, .views, .call, .callInvited, .callCurrent, .calls, .records: return self
     }
   }
 }

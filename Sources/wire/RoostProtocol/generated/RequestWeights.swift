@@ -10,8 +10,9 @@ extension Request {
   public var weight: Int {
     switch self {
     case .session(.bye), .session(.ping), .room(.leave), .room(.info), .room(.raiseHand), .message(.send),
-      .track(.mute), .track(.unmute), .subscription(.update), .subscription(.swap), .view(.show), .call(.ringing),
-      .call(.reject), .call(.cancel), .call(.hangup), .call(.cancelInvite), .call(.current), .call(.end): 1
+      .message(.request), .message(.answer), .track(.mute), .track(.unmute), .subscription(.update),
+      .subscription(.swap), .view(.show), .call(.ringing), .call(.reject), .call(.cancel), .call(.hangup),
+      .call(.cancelInvite), .call(.current), .call(.end): 1
     case .block(.add), .block(.remove), .room(.moderate), .chat(.send), .subscription(.subscribe),
       .subscription(.unsubscribe), .call(.get), .call(.mediaChange): 2
     case .session(.hello), .session(.resume), .session(.token), .userQuery, .block(.list), .room(.list),
@@ -29,10 +30,10 @@ extension Request {
       .call(.reject), .call(.cancel), .call(.hangup), .call(.cancelInvite), .call(.end): true
     case .session(.hello), .session(.resume), .session(.token), .session(.ping), .userQuery, .block(.add),
       .block(.remove), .block(.list), .room(.join), .room(.list), .room(.info), .room(.moderate), .room(.raiseHand),
-      .chat(.send), .chat(.history), .message(.send), .peerConnection(.offer), .peerConnection(.answer),
-      .peerConnection(.restart), .track(.unmute), .subscription(.subscribe), .subscription(.update),
-      .subscription(.swap), .view(.open), .view(.show), .call(.start), .call(.ringing), .call(.accept),
-      .call(.invite), .call(.join), .call(.get), .call(.current), .call(.available), .call(.history),
+      .chat(.send), .chat(.history), .message(.send), .message(.request), .message(.answer), .peerConnection(.offer),
+      .peerConnection(.answer), .peerConnection(.restart), .track(.unmute), .subscription(.subscribe),
+      .subscription(.update), .subscription(.swap), .view(.open), .view(.show), .call(.start), .call(.ringing),
+      .call(.accept), .call(.invite), .call(.join), .call(.get), .call(.current), .call(.available), .call(.history),
       .call(.mediaChange): false
     }
   }

@@ -17,6 +17,7 @@ public enum ErrorCode: Int, CaseIterable, Hashable, Sendable {
   case unsupported = 1009
   case tooLarge = 1010
   case refusedByApp = 1011
+  case noAnswer = 1012
   // The room
   case roomNotFound = 2001
   case roomFull = 2002
@@ -114,6 +115,7 @@ extension ErrorCode {
     case .tooLarge: .init("TOO_LARGE", "Too large.", status: 413, operatorStatus: 409)
     // What the client is told is the application's own reason, at each door.
     case .refusedByApp: .init("REFUSED_BY_APP", "The application does not allow this.", status: 403)
+    case .noAnswer: .init("NO_ANSWER", "There was no answer.", isRetryable: true)
     case .roomNotFound: .init("ROOM_NOT_FOUND", "There is no such room.", status: 404, flashphoner: "Stream not found")
     case .roomFull:
       .init("ROOM_FULL", "The room is full.", status: 503, operatorStatus: 409, flashphoner: "Room is full")

@@ -24,6 +24,7 @@ public indirect enum Event: Hashable, Sendable {
   case roomKnock(RoomKnock)  // room.knock
   case chatMessage(Message)  // chat.message
   case messageReceived(MessageReceived)  // message.received
+  case messageRequested(MessageRequested)  // message.requested
   case pcOffer(SubscribeOffer)  // pc.offer
   case subscriptionStarted(SubscriptionEvent)  // subscription.started
   case subscriptionPaused(SubscriptionEvent)  // subscription.paused

@@ -56,6 +56,8 @@ public enum ChatRequest: Hashable, Sendable {
 /// What applications tell each other in a room or call: `message.…`. It has a budget of its own, for each user.
 public enum MessageRequest: Hashable, Sendable {
   case send(MessageSendParams)  // message.send -> MessageSendResult, weight 1
+  case request(MessageRequestParams)  // message.request -> MessageAnswered, weight 1
+  case answer(MessageAnswerParams)  // message.answer -> {}, weight 1
 }
 
 /// The two peer connections of a seat: `pc.…`.
@@ -119,6 +121,7 @@ public indirect enum Reply: Hashable, Sendable {
   case chatSent(ChatSendResult)
   case messages(ChatHistoryResult)
   case messageSent(MessageSendResult)
+  case messageAnswered(MessageAnswered)
   case published(PublishResult)
   case muted(MuteResult)
   case subscribed(SubscribeResult)

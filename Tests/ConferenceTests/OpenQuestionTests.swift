@@ -1,0 +1,217 @@
+// What one client asks another: each question has one end, by the answer, by its time, or by a seat that goes; and nothing is left of it.
+
+import Basics
+import Calls
+import RoostProtocol
+import Testing
+
+@testable import Conference
+@testable import Members
+@testable import Rooms
+@testable import Sessions
+
+@Suite struct OpenQuestionTests {
+  private struct Table {
+    let scene = Scene()
+    let (anna, ben): (Client, Client)
+
+    init() throws { (anna, ben) = try scene.two() }
+
+    /// Sends a request whose reply comes later; its id.
+    func ask(_ client: Client, _ to: String, _ data: RawJSON = 1, timeout: Int? = nil) -> RequestID {
+      let id = client.makeID()
+      let params = MessageRequestParams(room: "demo", to: to, topic: "vote", data: data, timeoutMs: timeout)
+      client.requests[id] = .message(.request(params))
+      scene.apply(.request(client.connection, id, .message(.request(params))))
+      return id
+    }
+
+    func asked(_ client: Client) -> [MessageRequested] {
+      client.take().compactMap { if case .messageRequested(let request) = $0 { request } else { nil } }
+    }
+
+    func answer(_ client: Client, _ id: String, _ data: RawJSON = "yes") -> ErrorObject? {
+      scene.refusal(client, .message(.answer(MessageAnswerParams(requestId: id, data: data))))
+    }
+
+    func error(_ client: Client, _ id: RequestID) -> ErrorObject? {
+      guard case .failure(let error)? = client.replies[id]?.first else { return nil }
+      return error
+    }
+
+    var questions: OpenQuestions { scene.core.rooms.seating.messages.questions }
+  }
+
+  @Test func theAnswerIsTheReply() throws {
+    let here = try Table()
+    let carl = here.scene.client("C")
+    _ = try here.scene.join(carl).get()
+    for one in [here.anna, here.ben, carl] { _ = one.take() }
+    let data = try #require(RawJSON(text: #"{"b": 1.50}"#))
+    let id = here.ask(here.anna, "B", data)
+    #expect(here.anna.replies[id] == nil && carl.take().isEmpty)
+    let asked = try #require(here.asked(here.ben).first)
+    let now = here.scene.core.rooms.seating.messages.questions
+    #expect(now.count == 1)
+    #expect(asked.from == "A" && asked.displayName == "A" && asked.topic == "vote" && asked.data == data)
+    #expect(asked.room == "demo" && asked.callId == nil && asked.remainingMs == 10_000)
+    #expect(here.answer(carl, asked.requestId)?.code == .invalidState, "who was not asked")
+    #expect(here.answer(here.anna, asked.requestId)?.code == .invalidState)
+    #expect(here.answer(here.ben, asked.requestId, data) == nil)
+    #expect(here.anna.replies[id] == [.success(.messageAnswered(MessageAnswered(from: "B", data: data)))])
+    #expect(here.answer(here.ben, asked.requestId)?.code == .invalidState, "once")
+    here.scene.advance(.seconds(20))
+    #expect(here.anna.replies[id]?.count == 1 && here.questions.isClean)
+  }
+
+  @Test func itsTimeEndsIt() throws {
+    let here = try Table()
+    let id = here.ask(here.anna, "B", timeout: 2_000)
+    let asked = try #require(here.asked(here.ben).first)
+    here.scene.advance(.milliseconds(1_999))
+    #expect(here.anna.replies[id] == nil)
+    here.scene.advance(.milliseconds(1))
+    #expect(here.error(here.anna, id)?.code == .noAnswer && here.error(here.anna, id)?.data.reason == "timeout")
+    #expect(here.answer(here.ben, asked.requestId)?.code == .invalidState && here.questions.isClean)
+  }
+
+  @Test func whoLeavesEndsIt() throws {
+    let here = try Table()
+    let (first, second) = (here.ask(here.anna, "B"), here.ask(here.ben, "A"))
+    #expect(here.scene.code(here.ben, .room(.leave(RoomParams(room: "demo")))) == nil)
+    #expect(here.error(here.anna, first)?.code == .noAnswer && here.error(here.anna, first)?.data.reason == "left")
+    #expect(here.error(here.ben, second)?.code == .notJoined && here.questions.isClean)
+    here.scene.advance(.seconds(20))
+    #expect(here.anna.replies[first]?.count == 1 && here.ben.replies[second]?.count == 1)
+  }
+
+  @Test func whoIsLostForGoodEndsIt() throws {
+    let here = try Table()
+    let (first, _) = (here.ask(here.anna, "B", timeout: 60_000), here.ask(here.ben, "A", timeout: 60_000))
+    here.scene.cut(here.ben)
+    #expect(here.anna.replies[first] == nil && here.questions.count == 2, "the control: they may come back")
+    here.scene.advance(.seconds(16))
+    #expect(here.error(here.anna, first)?.data.reason == "left" && here.questions.isClean)
+  }
+
+  @Test func aTakenOverSeatEndsIt() throws {
+    let here = try Table()
+    let first = here.ask(here.anna, "B")
+    let laptop = here.scene.client("B", "laptop")
+    _ = try here.scene.join(laptop) { ($0.takeover, $0.resumeToken) = (true, here.ben.token) }.get()
+    #expect(here.error(here.anna, first)?.data.reason == "left" && here.questions.isClean)
+    let second = here.ask(here.anna, "B")
+    let asked = try #require(here.asked(laptop).first)
+    #expect(here.answer(laptop, asked.requestId) == nil && here.anna.replies[second]?.count == 1)
+  }
+
+  @Test func whoComesBackHasTheAnswer() throws {
+    let here = try Table()
+    let id = here.ask(here.anna, "B", timeout: 60_000)
+    let asked = try #require(here.asked(here.ben).first)
+    here.scene.cut(here.anna)
+    #expect(here.answer(here.ben, asked.requestId) == nil && here.anna.replies[id] == nil)
+    _ = try here.scene.resume(here.anna).get()
+    let request = try #require(here.anna.requests[id])
+    #expect(
+      here.scene.request(here.anna, request, id: id)
+        == .success(
+          .messageAnswered(MessageAnswered(from: "B", data: "yes"))))
+    #expect(here.asked(here.ben).isEmpty, "they were asked once")
+  }
+
+  @Test func whoIsAwayHearsOfIt() throws {
+    let here = try Table()
+    here.scene.cut(here.ben)
+    let id = here.ask(here.anna, "B")
+    _ = try here.scene.resume(here.ben).get()
+    let asked = try #require(here.asked(here.ben).first)
+    #expect(here.answer(here.ben, asked.requestId) == nil && here.anna.replies[id]?.count == 1)
+  }
+
+  @Test func inACallItSaysTheCall() throws {
+    let scene = Scene()
+    let (anna, ben) = (scene.client("A"), scene.client("B"))
+    let start = CallStartParams(to: ["B"], kind: .oneToOne, media: .video)
+    guard case .callStarted(let started) = try scene.request(anna, .call(.start(start))).get() else { return }
+    _ = try scene.request(ben, .call(.accept(CallAcceptParams(callId: started.call.callId)))).get()
+    _ = ben.take()
+    let params = MessageRequestParams(callId: started.call.callId, to: "B", topic: "vote", data: 1)
+    scene.apply(.request(anna.connection, anna.makeID(), .message(.request(params))))
+    let asked = ben.take().compactMap { if case .messageRequested(let request) = $0 { request } else { nil } }
+    #expect(asked.map(\.callId) == [started.call.callId] && asked.first?.room == nil)
+    _ = try scene.request(anna, .call(.hangup(CallHangupParams(callId: started.call.callId)))).get()
+    #expect(scene.core.rooms.seating.messages.questions.isClean)
+  }
+
+  @Test func nobodyAsksWhoIsNotThere() throws {
+    let here = try Table()
+    for user in ["nobody", "A"] {
+      let params = MessageRequestParams(room: "demo", to: user, topic: "vote", data: 1)
+      #expect(here.scene.code(here.anna, .message(.request(params))) == .userNotFound)
+    }
+    #expect(here.questions.isClean)
+  }
+
+  @Test func soManyWaitAndNotOneMore() throws {
+    let here = try Table()
+    let ids = (0..<16).map { _ in here.ask(here.anna, "B") }
+    #expect(ids.allSatisfy { here.anna.replies[$0] == nil } && here.asked(here.ben).count == 16)
+    let more = here.ask(here.anna, "B")
+    #expect(here.error(here.anna, more)?.code == .rateLimited)
+    let other = here.ask(here.ben, "A")
+    #expect(here.ben.replies[other] == nil, "the control: somebody else may")
+    here.scene.advance(.seconds(10))
+    #expect(ids.allSatisfy { here.error(here.anna, $0)?.code == .noAnswer } && here.questions.isClean)
+    let again = here.ask(here.anna, "B")
+    #expect(here.anna.replies[again] == nil)
+  }
+
+  /// Questions and answers take from the budget of messages.
+  @Test func theyCountAsMessages() throws {
+    let here = try Table()
+    let send = Request.message(.send(MessageSendParams(room: "demo", topic: "x", data: 1)))
+    let id = here.ask(here.anna, "B")
+    let asked = try #require(here.asked(here.ben).first)
+    for _ in 0..<200 { #expect(here.scene.code(here.ben, send) == nil) }
+    #expect(here.answer(here.ben, asked.requestId)?.code == .rateLimited && here.anna.replies[id] == nil)
+    here.scene.advance(.milliseconds(10))
+    #expect(here.answer(here.ben, asked.requestId) == nil, "it can be said again")
+    for _ in 0..<199 { _ = here.scene.code(here.anna, send) }
+    while here.scene.code(here.anna, send) == nil {}
+    #expect(here.error(here.anna, here.ask(here.anna, "B"))?.code == .rateLimited)
+  }
+
+  /// Whatever happens, each question has one reply, and nothing is left when all have gone.
+  @Test func nothingIsLeft() throws {
+    var random = SplitMix64(seed: 51)
+    for _ in 0..<60 {
+      let scene = Scene()
+      let people = ["A", "B", "C"].map { scene.client($0) }
+      var asked: [(Client, RequestID)] = []
+      for one in people { _ = try scene.join(one).get() }
+      for _ in 0..<60 {
+        let (one, other) = (people[Int(random.next() % 3)], people[Int(random.next() % 3)])
+        switch random.next() % 8 {
+        case 0...2:
+          let id = one.makeID()
+          let params = MessageRequestParams(
+            room: "demo", to: other.user, topic: "t", data: 1, timeoutMs: 1_000 + Int(random.next() % 5_000))
+          one.requests[id] = .message(.request(params))
+          asked.append((one, id))
+          scene.apply(.request(one.connection, id, .message(.request(params))))
+        case 3, 4:
+          for case .messageRequested(let request) in one.take() {
+            _ = scene.code(one, .message(.answer(MessageAnswerParams(requestId: request.requestId, data: 1))))
+          }
+        case 5: _ = scene.code(one, .room(.leave(RoomParams(room: "demo"))))
+        case 6: _ = scene.join(one)
+        default: scene.advance(.milliseconds(Int(random.next() % 2_000)))
+        }
+      }
+      scene.advance(.seconds(10))
+      #expect(asked.allSatisfy { $0.0.replies[$0.1]?.count == 1 })
+      #expect(scene.core.rooms.seating.messages.questions.isClean)
+    }
+  }
+}
