@@ -10,51 +10,6 @@ import Testing
 @Suite struct RoomPlacementTests {
   private typealias Key = Members.RoomKey
 
-  /// Workers, and who sits where.
-  private struct House {
-    var placement: RoomPlacement
-    private var last: UInt64 = 0
-    private(set) var seats: [Key: [SeatID]] = [:]
-
-    init(workers: Int = 1, fullAbove: Int = 85) {
-      placement = RoomPlacement(workers: workers, fullAbove: fullAbove)
-    }
-
-    /// Sits down; the worker, or nil where 5002 would be the answer.
-    mutating func join(_ room: UInt64, _ sends: SendingRights = .both, asks: Bool = true) -> Int? {
-      let key = Key(room)
-      guard !asks || placement.mediaLoad.admits(to: seats[key] == nil ? nil : key) else { return nil }
-      last += 1
-      seats[key, default: []].append(SeatID(last))
-      return placement.place(SeatID(last), in: key, ExpectedSeat(sends))
-    }
-
-    mutating func leave(_ room: UInt64) {
-      guard let seat = seats[Key(room)]?.popLast() else { return }
-      placement.leave(seat)
-      if seats[Key(room)]?.isEmpty == true { seats[Key(room)] = nil }
-    }
-
-    /// So many join one after the other; how many are let in.
-    mutating func fill(_ room: UInt64, _ count: Int, _ sends: SendingRights = .both) -> Int {
-      (0..<count).count { _ in join(room, sends) != nil }
-    }
-
-    mutating func publish(_ room: UInt64, first count: Int = .max) {
-      for seat in (seats[Key(room)] ?? []).prefix(count) {
-        for kind in [TrackWeight.sound, .pictures] { placement.publish(kind, of: seat) }
-      }
-    }
-
-    /// So many seconds pass, in each of which the worker uses so much of a CPU.
-    mutating func pass(_ seconds: Int = 3, percent: Double) {
-      for _ in 0..<seconds { placement.report(percent, of: 0) }
-    }
-
-    var expected: Double { placement.admission[0].expected }
-    var state: WorkerAdmission.State { placement.admission[0].state }
-  }
-
   /// A room that begins on a full worker, by a move, takes nobody more; and what is expected of who is moved is what the new room allows.
   @Test func aRoomThatBeginsByAMoveIsFullWhereItsWorkerIs() {
     var house = House()
@@ -277,8 +232,4 @@ import Testing
     house.pass(percent: 0)
     #expect(abs(house.expected) < 1e-6)
   }
-}
-
-extension SendingRights {
-  fileprivate static let both = SendingRights(sound: true, pictures: true, publishers: 16)
 }

@@ -56,17 +56,32 @@ enum SeatAge {
   case settled
 }
 
-/// What a room sends, and what it is expected to.
+/// What the other parts of a room do, all of them together.
+struct OtherParts: Equatable {
+  /// How many there are.
+  var workers = 0
+  /// What they publish, and how many there do.
+  var publishes = 0, sending = 0
+  /// What they are expected to publish.
+  var expected = 0.0
+}
+
+/// What a room, or its part on one worker, sends, and what it is expected to. What others publish reaches a worker once, and each who is there.
 struct RoomForecast {
   /// How many who may send are thought of besides those who are there, in the share of those that do.
   static let doubt = 2.0
 
   private var new = Crowd(), reported = Crowd(), settled = Crowd()
   private var publishers = Int.max
+  /// Nothing where the room is on one worker.
+  var away = OtherParts()
   /// What counts in the sums of the room's worker.
   fileprivate var counted = Sums()
 
   var seats: Int { new.seats + reported.seats + settled.seats }
+  /// What those publish of whom that is known, and how many they are.
+  var publishes: Int { settled.publishes }
+  var sending: Int { settled.sending }
 
   mutating func add(_ seat: ExpectedSeat, _ age: SeatAge, by count: Int = 1) {
     if seat.may > 0 { publishers = seat.publishers }
@@ -82,19 +97,33 @@ struct RoomForecast {
     var sums = Sums()
     sums.able = reported.able + settled.able
     sums.sending = reported.sending + settled.sending
-    sums.streams = Double(settled.publishes * max(0, reported.seats + settled.seats - 1))
-    sums.expected = (Double(settled.publishes) + expected(sums, usual)) * Double(max(0, seats - 1))
+    let (present, publishes) = (reported.seats + settled.seats, expected(usual))
+    sums.streams =
+      Double(settled.publishes * max(0, present - 1))
+      + crossing(Double(settled.publishes), Double(away.publishes), present)
+    sums.expected = publishes * Double(max(0, seats - 1)) + crossing(publishes, away.expected, seats)
     return sums
   }
 
+  /// Streams of tracks on other workers to so many seats, and between workers: a copy of each own track for each of the others, and one of each
+  /// of theirs.
+  private func crossing(_ own: Double, _ theirs: Double, _ seats: Int) -> Double {
+    own * Double(away.workers) + (seats > 0 ? theirs * Double(seats + 1) : 0)
+  }
+
+  /// What it is expected to publish.
+  fileprivate func expected(_ usual: Double) -> Double { Double(settled.publishes) + newcomers(usual) }
+
   /// What those who have just come are expected to publish: as much as they do, and as those before them did.
-  private func expected(_ sums: Sums, _ usual: Double) -> Double {
+  private func newcomers(_ usual: Double) -> Double {
     let (able, publishes) = (new.able + reported.able, Double(new.publishes + reported.publishes))
     guard able > 0 else { return publishes }
     let may = Double(new.may + reported.may)
-    let share = (Double(sums.sending) + Self.doubt * usual) / (Double(sums.able) + Self.doubt)
-    // No more than may send at once.
-    let free = Double(max(0, publishers - settled.sending)) * may / Double(able)
+    let share =
+      (Double(reported.sending + settled.sending) + Self.doubt * usual)
+      / (Double(reported.able + settled.able) + Self.doubt)
+    // No more than may send at once, wherever they are.
+    let free = Double(max(0, publishers - settled.sending - away.sending)) * may / Double(able)
     return max(publishes, min(may * share, free))
   }
 }
@@ -164,6 +193,13 @@ struct WorkerForecast {
     if seat.may > 0 { gone.able += 1 }
     if seat.publishes > 0 { gone.sending += 1 }
   }
+
+  /// What one of its rooms is expected to publish here.
+  func expected(of room: RoomForecast) -> Double { room.expected(usual) }
+
+  /// Whether a room that is here shall take further people elsewhere: what is left is for its pipes, and for who begins to send. So it is also
+  /// where no limit is set.
+  var isNearlyFull: Bool { percent > min(limit, Double(Self.fullAbove)) * Self.roomShare }
 
   /// Whether it is far from its limit.
   var isQuiet: Bool { !isOverloaded && percent < limit / 2 }
