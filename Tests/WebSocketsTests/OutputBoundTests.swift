@@ -1,5 +1,6 @@
 // What waits for somebody who does not read: so many bytes and messages, and not one more.
 import Basics
+import Dispatch
 import TestSupport
 import Testing
 
@@ -56,6 +57,40 @@ import Testing
     #expect(await raws[1].receiveText()?.utf8.count == 32 << 10, "nobody else was cut off")
     #expect(await raws[3].receiveText()?.utf8.count == 32 << 10, "nor anybody elsewhere")
     #expect(log.all.count { if case .closed = $0 { true } else { false } } == 1)
+  }
+
+  /// What comes in one go may be more than may wait for one that reads: the kernel takes some of it first. Nobody waits for one that does not.
+  @Test(arguments: [true, false]) func moreThanMayWaitComesInOneGo(reads: Bool) async throws {
+    let log = EventLog()
+    var limits = WebSocketLimits.patient()
+    limits.maximumQueuedBytes = 64 << 10
+    let server = try startEcho(limits: limits, log: log)
+    defer { server.stop() }
+    let raw = try RawConnection(
+      port: server.port, receiveBuffer: reads ? 1 << 20 : 4_096, segment: reads ? nil : 536)
+    await raw.upgrade()
+    let id = try #require(await log.opened())
+    // Meanwhile the thread reads nothing of what is for it.
+    let (begun, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    server.sender.run(at: .zero) {
+      begun.signal()
+      end.wait()
+    }
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async {
+        begun.wait()
+        done.resume()
+      }
+    }
+    let (piece, count) = ([UInt8](repeating: 0x61, count: 4 << 10), reads ? 40 : 2_000)
+    for _ in 0..<count { _ = server.sender.send(piece, to: id) }
+    end.signal()
+    guard reads else {
+      #expect(await log.closure(of: id)?.cause == .slowReader, "the control")
+      return
+    }
+    for _ in 0..<count { #expect(await raw.receiveText()?.utf8.count == piece.count) }
+    #expect(log.closures.isEmpty)
   }
 
   /// One that is closing counts as long as its bytes wait. Where it makes space then, it is not told of again.

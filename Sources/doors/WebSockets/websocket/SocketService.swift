@@ -160,11 +160,22 @@ final class SocketService {
     case .open, .connecting: break
     case .closing, .gone: return
     }
-    guard socket.output.append(message()) else {
+    let bytes = message()
+    guard socket.output.append(bytes) || makeSpace(socket) && socket.output.append(bytes) else {
       return giveUp(socket, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
     }
     if case .open = socket.phase, !socket.writableRequested, socket.output.count == 1 { fresh.append(socket) }
     countOutput(socket)
+  }
+
+  /// One batch may bring more than may wait for a socket, whose line is idle: what the kernel takes of it is written at once. What it has
+  /// not taken before waits until it will, and makes no space here.
+  /// - Returns: whether something was written.
+  private func makeSpace(_ socket: Socket) -> Bool {
+    guard case .open = socket.phase, !socket.writableRequested, !Self.peerHasEnded(socket) else { return false }
+    let (sent, failed) = writeFrames(socket)
+    if failed || !sent { requestWritable(socket) }
+    return sent && !failed
   }
 
   func close(_ id: WebSocketID, code: UInt16, reason: String, cause: WebSocketClosure.Cause) {
