@@ -244,7 +244,8 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
 
     scene.say(.publish(StreamWish(id: "m", name: "r-Anna-1", room: "r", sdp: ffmpegOffer)))
     scene.say(.streamEvent(id: "m", .data(["x": 1])))
-    let params = MessageSendParams(room: "r", topic: "data", data: ["x": 1])
+    let params = MessageSendParams(
+      room: "r", topic: "data", data: ["stream": "r-Anna-1", "payload": ["x": 1]])
     guard case .ask(1, let request, .message(.send(let asked)))? = scene.done.first else {
       Issue.record("\(scene.done)")
       return
@@ -255,6 +256,55 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     guard case .ask(1, let second, _)? = scene.done.first else { return }
     scene.core { $0.replied(second, .failure(ErrorObject(.rateLimited))) }
     #expect(sent(scene.done) == [.fail(.init(word: "sendStreamEvent", info: ErrorObject(.rateLimited).message))])
+  }
+
+  /// Who plays two of somebody's streams hears what is of one of them once, at its player.
+  @Test func dataOfAStreamIsForItsPlayersAlone() throws {
+    var scene = Scene()
+    scene.join([
+      person(
+        "p2", "Ben", [track("t8", .video, label: "r-Ben-cam"), track("t9", .video, label: "r-Ben-screen")]),
+      person("p3", "Carl", [track("t7", .audio, label: "r-Carl-x")]),
+    ])
+    for (id, name) in [("a", "r-Ben-screen"), ("b", "r-Ben-cam"), ("c", "r-Carl-x"), ("d", "r-Ben-cam")] {
+      scene.say(.play(StreamWish(id: id, name: name, room: "r", sdp: played)))
+      guard case .stream(1, let request, .play(let connection, _, _, _))? = scene.done.first else {
+        Issue.record("\(scene.done)")
+        return
+      }
+      scene.core { $0.replied(request, .success(.published(PublishResult(sdp: "answer", tracks: [])))) }
+      scene.core { $0.media(connection, .connected) }
+    }
+    func told(_ data: RawJSON, by user: String = "Ben") -> [ServerMessage] {
+      let message = MessageReceived(room: "r", from: user, topic: "data", data: data)
+      return sent(scene.core { $0.heard(.messageReceived(message)) })
+    }
+    #expect(told(["stream": "r-Ben-screen", "payload": 1]) == [.streamData(id: "a", 1)])
+    #expect(told(["stream": "r-Ben-cam", "payload": 1]) == [.streamData(id: "b", 1), .streamData(id: "d", 1)])
+    #expect(told(["stream": "r-Carl-x", "payload": 1]) == [], "it is not of the sender")
+    #expect(told(["stream": "r-Ben-away", "payload": 1]) == [], "nobody plays it here")
+    #expect(told(["x": 1]) == [.streamData(id: "b", ["x": 1]), .streamData(id: "d", ["x": 1])], "the first of Ben's")
+    #expect(told(["x": 1], by: "") == [], "of an application")
+  }
+
+  /// The stream's name is a part of what may have 8 KiB.
+  @Test func dataOfAStreamIsBounded() {
+    var scene = Scene()
+    scene.join([])
+    scene.say(.publish(StreamWish(id: "m", name: "r-Anna-1", room: "r", sdp: ffmpegOffer)))
+    let around = #"{"stream":"r-Anna-1","payload":""}"#.utf8.count
+    let most = String(repeating: "x", count: ProtocolLimits.dataBytes - around)
+    scene.say(.streamEvent(id: "m", .data(.string(most))))
+    guard case .ask(1, _, .message(.send))? = scene.done.first else {
+      Issue.record("\(scene.done)")
+      return
+    }
+    scene.say(.streamEvent(id: "m", .data(.string(most + "x"))))
+    guard case .send(.fail(let failure))? = scene.done.first else {
+      Issue.record("\(scene.done)")
+      return
+    }
+    #expect(failure.word == "sendStreamEvent")
   }
 
   @Test func aStreamIsPlayedAndFollowsItsPublisher() throws {

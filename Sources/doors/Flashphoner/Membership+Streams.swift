@@ -139,11 +139,22 @@ extension Membership {
       guard let track = stream.tracks[kind].map({ TrackParams(trackId: $0) }) else { return [] }
       return [ask(.track(isMuted ? .mute(track) : .unmute(track)), for: .mute)]
     case .data(let payload):
-      let params = MessageSendParams(room: room, topic: Self.dataTopic, data: RawJSON(payload))
+      let data = StreamData(stream: stream.name, payload: payload).json
+      let params = MessageSendParams(room: room, topic: Self.dataTopic, data: data)
       return [ask(.message(.send(params)), for: .mute)]
     case .other(let type):
       return [.send(.fail(.init(word: "sendStreamEvent", info: "\(type) is not supported")))]
     }
+  }
+
+  /// Somebody has sent something for players: those here of the stream that it names. What names none (it is not of this door) goes to
+  /// those of the first of their streams that is played here.
+  func hand(on data: StreamData, of person: Person) -> [MembershipAction] {
+    let players = streams.values.filter { !$0.isPublished && $0.isUp }
+    let names = person.streams.map(\.name)
+    let name = data.stream ?? names.first { name in players.contains { $0.name == name } }
+    guard let name, names.contains(name) else { return [] }
+    return players.filter { $0.name == name }.map(\.id).sorted().map { .send(.streamData(id: $0, data.payload)) }
   }
 
   /// What has become of a stream's media.
@@ -176,5 +187,31 @@ extension Membership.Stream {
   func report(_ info: String?) -> StreamReport {
     StreamReport(
       id: id, name: name, status: info != nil ? .failed : isPublished ? .unpublished : .stopped, info: info)
+  }
+}
+
+/// Something for the players of a stream, as it is in a custom message: `{stream, payload}`.
+struct StreamData: Equatable, Sendable {
+  /// The stream's name; nil where the message says none.
+  let stream: String?
+  let payload: JSONValue
+
+  init(stream: String, payload: JSONValue) { (self.stream, self.payload) = (stream, payload) }
+
+  /// Reads one; of other clients any JSON comes.
+  init(_ value: JSONValue) {
+    if case .object(let fields) = value, fields.count == 2, case .string(let name)? = fields["stream"],
+      let payload = fields["payload"]
+    {
+      (stream, self.payload) = (name, payload)
+    } else {
+      (stream, payload) = (nil, value)
+    }
+  }
+
+  /// What is sent.
+  var json: RawJSON {
+    guard let stream else { return RawJSON(payload) }
+    return ["stream": RawJSON(.string(stream)), "payload": RawJSON(payload)]
   }
 }

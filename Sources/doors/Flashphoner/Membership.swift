@@ -145,7 +145,8 @@ struct Membership: Sendable {
   private func refused(_ what: Asked, _ error: ErrorObject) -> MembershipAction {
     switch what {
     case .message(let operation): .send(.dataStatus(operation: operation, isAccepted: false, info: Info.text(error)))
-    case .hello, .look, .join, .show, .close, .mute, .publish, .play: .send(.fail(.init(info: Info.text(error))))
+    case .mute: .send(.fail(.init(word: "sendStreamEvent", info: Info.text(error))))
+    case .hello, .look, .join, .show, .close, .publish, .play: .send(.fail(.init(info: Info.text(error))))
     }
   }
 
@@ -294,9 +295,7 @@ struct Membership: Sendable {
       return [.send(.room(room, .message(from: from.login, text: message.text)))]
     case .messageReceived(let message):
       guard message.topic == Self.dataTopic, let from = people[user: message.from] else { return [] }
-      let names = Set(from.streams.map(\.name))
-      return streams.values.filter { !$0.isPublished && $0.isUp && names.contains($0.name) }.map(\.id).sorted()
-        .map { .send(.streamData(id: $0, message.data.value)) }
+      return hand(on: StreamData(message.data.value), of: from)
     case .roomClosed: return closed()
     case .sessionReplaced: return ended(by: Info.noSession)
     // Flashphoner's apps have no words for the rest; media connections are told of by `StreamSession`, and nobody is called there.
