@@ -76,7 +76,7 @@ else
 	@$(MAKE) --no-print-directory stacks-test
 endif
 
-messages: build ## sixteen people send each other forty custom messages a second, 100,000 deliveries: each once, in order, p99 at most 20 ms (half a minute)
+messages: build ## sixteen people send each other forty custom messages a second, 100,000 deliveries: each once, in order, p99 at most 20 ms, without media (half a minute)
 	@scripts/dependencies build test
 	ROOST_MESSAGES_P99=20 .venv/bin/python -m pytest Tests/browser/test_messages.py -k hundred_thousand -s
 

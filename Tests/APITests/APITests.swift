@@ -288,6 +288,20 @@ extension HTTPResponse {
     #expect(asker.asked.wishes.withLock { $0.isEmpty })
   }
 
+  /// Names are compared as Swift does, which agrees with bytes in this form alone. At the wire's door it is the same.
+  @Test(arguments: ["e\u{301}va", "\u{e9}va"]) func recipientsHaveTheFormOfNames(name: String) async throws {
+    let (asker, isTaken) = (Asker(), name.utf8.count == 4)
+    for (path, segment, body) in [
+      ("/rooms/{room}/messages", "room", #"{"text": "x", "displayName": "House", "to": ["\#(name)"]}"#),
+      ("/rooms/{room}/data", "room", #"{"topic": "x", "data": 1, "to": ["\#(name)"]}"#),
+      ("/calls/{call}/data", "call", #"{"topic": "x", "data": 1, "to": ["\#(name)"]}"#),
+    ] {
+      let answer = try await asker.ask(.post, path, segments: [segment: "A"], body: body)
+      #expect((answer.status == 400) != isTaken, "\(path) \(answer.text)")
+    }
+    #expect(asker.asked.wishes.withLock { $0.count } == (isTaken ? 3 : 0))
+  }
+
   @Test func whatTheConferenceRefusesIsAProblem() async throws {
     let asker = Asker(answer: { _ in .failure(.limit(.roomFull, limit: 16, count: 20)) })
     let body = #"{"locked": true, "media": "video"}"#

@@ -194,6 +194,18 @@ import Testing
     #expect(heard(ben).isEmpty, "the control: what was heard does not come again")
   }
 
+  /// As many events as a session keeps come with a resume, and of one more the first is lost: then it is a snapshot.
+  @Test(arguments: [(512, true), (513, false)]) func whoWasAwayHearsSoMany(count: Int, areKept: Bool) throws {
+    var rules = ConferenceRules.test
+    (rules.dataBurst, rules.roomDataBurst) = (1_000, 1_000)
+    let scene = Scene(rules)
+    let (anna, ben) = try scene.two()
+    scene.cut(ben)
+    for _ in 0..<count { #expect(code(send(scene, anna)) == nil) }
+    let result = try scene.resume(ben).get()
+    #expect((result == .resumed(.replayed(count))) == areKept && heard(ben).count == (areKept ? count : 0))
+  }
+
   @Test func aMessageThatComesTwiceIsSentOnce() throws {
     let scene = Scene()
     let (anna, ben) = try scene.two()
@@ -250,16 +262,132 @@ import Testing
     #expect(heard(ben).count == 300)
   }
 
+  private func text(_ bytes: Int) -> RawJSON { RawJSON(.string(String(repeating: "x", count: bytes - 2))) }
+
   @Test func aLongMessageCountsAsSeveral() throws {
     let scene = Scene()
     let (anna, _) = try scene.two()
-    func text(_ bytes: Int) -> RawJSON { RawJSON(.string(String(repeating: "x", count: bytes - 2))) }
-    #expect(code(send(scene, anna, text(DataMessages.bytesEach))) == nil)
-    // 199 are left: 49 of four, and three more.
-    for _ in 0..<49 { #expect(code(send(scene, anna, text(ProtocolLimits.dataBytes))) == nil) }
-    #expect(code(send(scene, anna, text(3 * DataMessages.bytesEach + 1))) == .rateLimited)
-    #expect(code(send(scene, anna, text(2 * DataMessages.bytesEach + 1))) == nil)
+    // "demo", "pointer" and "A" twice in quotation marks, and the words of an event.
+    let around = 256 + 6 + 9 + 3 + 3
+    #expect(code(send(scene, anna, text(MessageWeight.bytesEach - around))) == nil)
+    // 199 are left: 39 of five, and three and one more.
+    for _ in 0..<39 { #expect(code(send(scene, anna, text(ProtocolLimits.dataBytes))) == nil) }
+    #expect(code(send(scene, anna, text(4 * MessageWeight.bytesEach - around + 1))) == .rateLimited)
+    #expect(code(send(scene, anna, text(2 * MessageWeight.bytesEach - around + 1))) == nil)
+    #expect(code(send(scene, anna, text(MessageWeight.bytesEach - around + 1))) == .rateLimited)
+    #expect(code(send(scene, anna)) == nil)
     #expect(code(send(scene, anna)) == .rateLimited)
+  }
+
+  /// What is counted is no less than what is written, whatever stands in it.
+  @Test func aMessageWeighsWhatItTakesOnTheWire() throws {
+    for fill in ["x", "\"", "\u{1}"] {
+      let name = String(repeating: fill, count: 128)
+      for bytes in [3, 100, 1_500, 8_192] {
+        let received = MessageReceived(
+          callId: name, from: name, displayName: name, topic: String(name.prefix(64)), data: text(bytes))
+        let requested = MessageRequested(
+          requestId: "q18446744073709551615", callId: name, from: name, displayName: name,
+          topic: String(name.prefix(64)), data: text(bytes), expiresAt: .max, remainingMs: 60_000)
+        let weight = MessageWeight.of([name, name, name, received.topic], text(bytes))
+        for event in [Event.messageReceived(received), .messageRequested(requested)] {
+          let wire = try ServerFrame.event(
+            EventMessage(seq: 1_000_000_000, serverTime: 1_795_251_002_371, event: event)
+          )
+          .encode().count
+          #expect(weight * MessageWeight.bytesEach >= wire && (weight - 1) * MessageWeight.bytesEach < wire + 256)
+        }
+      }
+    }
+  }
+
+  /// A room in which anybody may speak, with so many in it.
+  private func crowd(_ scene: Scene, _ count: Int) throws -> [Client] {
+    let people = (0..<count).map { scene.client("u\($0)") }
+    for one in people { _ = try scene.join(one, "crowd").get() }
+    for one in people { _ = one.take() }
+    return people
+  }
+
+  private func crowdScene(_ seats: Int, _ change: (inout ConferenceRules) -> Void = { _ in }) -> Scene {
+    var rules = ConferenceRules.test
+    var kind = RoomRules(kind: "crowd")
+    (kind.videoSeats, kind.audioSeats) = (seats, seats)
+    rules.rooms["crowd"] = kind
+    change(&rules)
+    return Scene(rules)
+  }
+
+  /// Three who send all that each may: the room hears no more than may wait for one of them.
+  @Test func aRoomHearsSoManyAndNotOneMore() throws {
+    let scene = crowdScene(4)
+    let people = try crowd(scene, 4)
+    func say(_ index: Int, _ data: RawJSON = 1) -> Result<MessageSendResult, ErrorObject> {
+      send(scene, people[index], data, room: "crowd")
+    }
+    for _ in 0..<200 { #expect(code(say(0)) == nil && code(say(1)) == nil) }
+    guard case .failure(let error) = say(2) else {
+      Issue.record("one more was sent")
+      return
+    }
+    #expect(error.code == .rateLimited && error.data.retryAfterMs == 2 && error.message.contains("room"))
+    #expect(heard(people[3]).count == 400)
+    scene.advance(.milliseconds(500))
+    for _ in 0..<50 { #expect(code(say(0)) == nil && code(say(1)) == nil) }
+    // Three hundred are left; those of 3,000 bytes count two.
+    for _ in 0..<99 { #expect(code(say(2, text(3_000))) == nil) }
+    #expect(heard(people[3]).count == 199)
+    for _ in 0..<102 { #expect(code(say(3)) == nil) }
+    #expect(code(say(3)) == .rateLimited)
+    #expect(code(send(scene, try scene.two().0)) == nil, "the control: another room")
+    #expect(ConferenceRules().roomDataBurst * MessageWeight.bytesEach < 1 << 20, "less than waits for a slow reader")
+  }
+
+  /// Ten who send all that each may in one go, with names full of what is escaped: a listener who reads nothing meanwhile is told less than
+  /// may wait for them. The control: without the room's budget it is more.
+  @Test(arguments: [true, false]) func burstsOfManyAreLessThanMayWait(isBounded: Bool) throws {
+    let scene = crowdScene(11) { if !isBounded { ($0.roomDataBurst, $0.dataSendBurst) = (1_000_000, 1_000_000) } }
+    let people = try crowd(scene, 11)
+    let topic = String(repeating: "\"", count: 64)
+    for one in people.dropLast() {
+      for _ in 0..<200 { _ = send(scene, one, text(1_500), room: "crowd", topic: topic) }
+    }
+    let told = try people[10].take().reduce(0) { sum, event in
+      sum
+        + (try ServerFrame.event(EventMessage(seq: 1_000, serverTime: 1_795_251_002_371, event: event)).encode().count)
+    }
+    #expect((told < 1 << 20) == isBounded && told > 600_000, "\(told)")
+  }
+
+  /// By who hears it: what the server sends.
+  @Test func aRoomIsSentSoManyAndNotOneMore() throws {
+    let scene = crowdScene(31) { ($0.dataSendsPerSecond, $0.dataSendBurst) = (100, 95) }
+    let people = try crowd(scene, 31)
+    for _ in 0..<3 { #expect(try send(scene, people[0], room: "crowd").get().delivered == 30) }
+    guard case .failure(let error) = send(scene, people[1], room: "crowd") else {
+      Issue.record("one more was sent")
+      return
+    }
+    #expect(error.code == .rateLimited && error.data.retryAfterMs == 250)
+    let some = ["u2", "u3", "u4", "u5", "u6"]
+    #expect(try send(scene, people[1], to: some, room: "crowd").get().delivered == 5, "the control: five are left")
+    let ask = MessageRequestParams(room: "crowd", to: "u2", topic: "x", data: 1)
+    #expect(scene.code(people[1], .message(.request(ask))) == .rateLimited)
+    scene.advance(.milliseconds(950))
+    // It weighs more than passes at once, and is let in when nothing else has been taken.
+    #expect(try send(scene, people[1], text(8_000), room: "crowd").get().delivered == 30)
+    #expect(code(send(scene, people[1], to: ["u2"], room: "crowd")) == .rateLimited)
+  }
+
+  /// The load of an office that draws together: sixteen people, forty messages of 1 KiB a second each.
+  @Test func sixteenWhoDrawTogetherAreNotRefused() throws {
+    let scene = crowdScene(16)
+    let people = try crowd(scene, 16)
+    for _ in 0..<40 {
+      for one in people { #expect(code(send(scene, one, text(1_024), room: "crowd")) == nil) }
+      scene.advance(.milliseconds(25))
+    }
+    #expect(heard(people[0]).count == 15 * 40)
   }
 
   /// On an open server anybody is as many users as they like, but has one address.
@@ -272,5 +400,26 @@ import Testing
     // Two hellos and two joins weigh thirty.
     for _ in 0..<15 { #expect(code(send(scene, anna)) == nil && code(send(scene, ben)) == nil) }
     #expect(code(send(scene, anna)) == .rateLimited && code(send(scene, ben)) == .rateLimited)
+  }
+
+  /// Who is over their budget takes nothing from others at their address; what is long takes more.
+  @Test func whatIsRefusedTakesNothingFromTheAddress() throws {
+    var rules = ConferenceRules.test
+    (rules.networkRequestsPerSecond, rules.networkRequestBurst) = (0.001, 60)
+    (rules.dataPerSecond, rules.dataBurst) = (0.001, 10)
+    let scene = Scene(rules)
+    scene.proof = { $0.network = PeerNetwork(SocketAddress(v4: 0xc000_0201, port: 1)) }
+    let (anna, ben) = try scene.two()
+    // Thirty are left. Two of five are Anna's; nobody asks for a room that she is not in more often than for another.
+    #expect(code(send(scene, anna, text(8_192))) == nil)
+    #expect(code(send(scene, anna, text(8_192), room: "elsewhere")) == .notJoined)
+    for room in ["demo", "elsewhere"] {
+      for _ in 0..<40 { #expect(code(send(scene, anna, room: room)) == .rateLimited) }
+    }
+    for _ in 0..<10 { #expect(code(send(scene, ben)) == nil) }
+    #expect(code(send(scene, ben)) == .rateLimited)
+    // Ten are left: two lists of five.
+    for _ in 0..<2 { #expect(scene.code(ben, .room(.list())) == nil) }
+    #expect(scene.code(ben, .room(.list())) == .rateLimited)
   }
 }

@@ -73,6 +73,11 @@ import Testing
     let events: [Event] = [
       .chatMessage(message), .trackPublished(TrackPublished(room: "demo", participantId: "p1", track: track)),
       .participantUpdated(ParticipantEvent(room: "demo", participant: person)),
+      .messageReceived(MessageReceived(room: text, from: text, displayName: text, topic: text, data: 1)),
+      .messageRequested(
+        MessageRequested(
+          requestId: "q1", callId: text, from: text, displayName: text, topic: text, data: 1, expiresAt: 0,
+          remainingMs: 0)),
     ]
     for event in events {
       let wire = try ServerFrame.event(EventMessage(seq: 1, serverTime: 0, event: event)).encode().count

@@ -43,6 +43,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
         srtp: openssl
         coalesce: {video: 0, audio: 0.25ms, audience: 20ms}
       chat: {text_bytes: 100, messages_per_second: 1, burst: 2}
+      messages: {per_second: 20, burst: 30}
       limits: {rooms: 7, message_bytes: 64KiB, connections: 10}
       sessions: {resume_grace: 500ms, ping_interval: 1s, dead_after: 3s, idle_ping: 45s}
       calls: {ring_timeout: 5.5s, alone_timeout: 0, tombstone: 7d, connect_timeout: 2m}
@@ -79,6 +80,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.media.fullAbove == 60)
     #expect(configuration.media.coalesceAudience == .milliseconds(20))
     #expect(configuration.chat.textBytes == 100 && configuration.chat.burst == 2)
+    #expect(configuration.messages.perSecond == 20 && configuration.messages.burst == 30)
     #expect(configuration.limits.rooms == 7 && configuration.limits.messageBytes == 65_536)
     #expect(configuration.sessions.resumeGrace == .milliseconds(500))
     #expect(configuration.sessions.idlePing == .seconds(45))
@@ -317,6 +319,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       "calls: {ring_timeout: 4s}",
       "f:1:23: calls.ring_timeout: ring_timeout_min (5s) must not be longer than ring_timeout (4s)"
     ),
+    ("messages: {burst: 0}", "f:1:19: messages.burst: expected a number from 1 to 100000, found 0"),
     ("chat: {text_bytes: 9KiB}", "f:1:20: chat.text_bytes: expected a size such as 1 or 8KiB, found 9KiB"),
     (
       "log: {level: warn}",

@@ -11,6 +11,7 @@ extension EndToEnd.RoomScenarios {
   @Test func scenario60CustomMessagesComeOnceAndInOrder() async throws {
     try await sixteenHearEachOther()
     try await soManyAtOnceAndNotOneMore()
+    try await severalBurstsCutNobodyOff()
   }
 
   /// Forty a second of each, of 1 KiB. (`Tests/browser/test_messages.py` has a hundred thousand deliveries.)
@@ -95,6 +96,46 @@ extension EndToEnd.RoomScenarios {
         if case .messageReceived(let sent) = message.event { sent.data.text } else { nil }
       }
       #expect(heard == taken.map { "[\($0), 1e2]" }, "byte for byte")
+      await ben.session.close()
+    }
+  }
+
+  /// Four send at once what each may. That is more than may wait for one who hears it, so the room hears half of it, and nobody is cut off.
+  private func severalBurstsCutNobodyOff() async throws {
+    try await TestServer.with { server in
+      let ben = try await Client(server.url, "ben")
+      _ = try await ben.session.join(room: "demo")
+      var people: [RawClient] = []
+      for number in 0..<4 {
+        let one = try RawClient(server.url)
+        try await one.open()
+        try await one.say(#"{"id":1001,"method":"session.hello","params":{"user":"u\#(number)"}}"#)
+        try await one.say(#"{"id":1002,"method":"room.join","params":{"room":"demo"}}"#)
+        _ = try await one.reply(to: 1002)
+        people.append(one)
+      }
+      let fill = String(repeating: "x", count: 1_600)
+      let start = ContinuousClock.now
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for one in people {
+          group.addTask {
+            for number in 0..<200 {
+              try await one.say(
+                #"{"id":\#(number),"method":"message.send","params":{"room":"demo","topic":"t","data":"\#(fill)"}}"#)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      func replies(_ one: RawClient) -> [String] { one.all.filter { $0.hasPrefix(#"{"jsonrpc":"2.0","id":"#) } }
+      for one in people { #expect(await eventually(within: .seconds(60)) { replies(one).count == 202 }) }
+      let most = 401 + Int((start.duration(to: .now) / .milliseconds(1) * 0.8).rounded(.up))
+      let taken = people.reduce(0) { $0 + replies($1).count { $0.contains(#""delivered":4"#) } }
+      let refused = people.reduce(0) { $0 + replies($1).count { $0.contains("room is told too much") } }
+      #expect(taken >= 400 && taken <= most && taken + refused == 800, "\(taken) of \(most), \(refused)")
+      try await ben.settle()
+      let heard = await ben.heard.messages.count { $0.event.name == .messageReceived }
+      #expect(heard == taken && people.allSatisfy { !$0.isClosed })
       await ben.session.close()
     }
   }

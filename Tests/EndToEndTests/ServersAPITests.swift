@@ -151,6 +151,16 @@ extension EndToEnd {
         #expect(try await ask("POST", "/calls/\(id)/invitations", Self.shop, #"{"users": ["x"]}"#).isProblem(409))
         _ = try await anna.accept(id)
         #expect(try await ben.hears(\.incoming).from == "anna")
+        let data = #"{"topic": "notice", "data": {"at": 1.50}}"#
+        #expect(try await ask("POST", "/calls/\(id)/data", Self.shop, data).body == "{\"delivered\":1}\n")
+        let told = await eventually {
+          await anna.log.messages.contains { message in
+            guard case .messageReceived(let sent) = message.event else { return false }
+            return sent.callId == id && sent.from.isEmpty && sent.data.text == #"{"at": 1.50}"#
+          }
+        }
+        #expect(told)
+        #expect(try await ask("POST", "/calls/\(id)/data", Self.clinic, data).status == 404, "another realm")
         #expect(try await ask("POST", "/calls", Self.shop, wish).isProblem(409, "SELF_BUSY"))
         #expect(try await ask("DELETE", "/calls/\(id)/invitations/ben", Self.clinic).status == 404, "another realm")
         #expect(try await ask("DELETE", "/calls/\(id)/invitations/ben", Self.shop).body == "{\"removed\":1}\n")

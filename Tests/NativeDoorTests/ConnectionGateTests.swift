@@ -76,8 +76,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     #expect(reason == "3 messages too fast")
   }
 
-  /// Twenty at once are two that weigh ten, or twenty that weigh one.
-  /// They count as nothing else, and wait for no reply: so many at once, and then so many a second.
+  /// They count as nothing else: so many at once, and then so many a second.
   @Test func customMessagesHaveAPaceOfTheirOwn() {
     var limits = DoorLimits(requestsPerSecond: 1, burst: 1, unanswered: 1)
     (limits.dataPerSecond, limits.dataBurst) = (100, 200)
@@ -108,6 +107,27 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     #expect(passed == DoorLimits().strangersBurst)
   }
 
+  /// While the core is late no more of them wait than this. What is answered makes space.
+  @Test func unansweredMessagesAreCapped() {
+    let limits = DoorLimits(requestsPerSecond: 1, burst: 1, unanswered: 1)
+    var gate = ConnectionGate.withSession(limits: limits, now: .zero)
+    let request = Request.message(.send(MessageSendParams(room: "a", topic: "x", data: 1)))
+    func send(_ id: Int, at now: Instant) -> ConnectionGate.Action {
+      gate.judge(.frame(.request(.number(Int64(id)), request)), at: now)
+    }
+    for id in 1...256 { #expect(send(id, at: at(id > 200 ? 1000 : 0)).isForward) }
+    guard case .refuse(.number(257), let error) = send(257, at: at(1000)) else {
+      Issue.record("one more passed")
+      return
+    }
+    #expect(error.code == .rateLimited && error.message.contains("256 requests wait"))
+    #expect(send(256, at: at(1000)).isForward, "the same again")
+    #expect(gate.judge(good(900), at: at(1000)).isForward, "the control: others have a bound of their own")
+    gate.answered(.number(1))
+    #expect(send(258, at: at(2000)).isForward && send(259, at: at(2000)).isRefusal)
+  }
+
+  /// Twenty at once are two that weigh ten, or twenty that weigh one.
   @Test func aHeavyRequestTakesMore() {
     let limits = DoorLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)
     func passed(_ requests: [Request]) -> Int {

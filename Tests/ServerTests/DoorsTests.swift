@@ -1,6 +1,7 @@
 // Two front doors in one process, whose sockets have the same numbers.
 
 import Basics
+import Configuration
 import DoorKit
 import Logging
 import Members
@@ -86,5 +87,21 @@ private final class Entrance: Sendable {
     entrance.door.carryOut(.reply(ConnectionID(1, door: DoorID(1)), .number(2), .success(.empty)))
     #expect(await eventually { !entrance.texts.isEmpty })
     #expect(entrance.texts.count == 1 && entrance.texts[0].contains(#""id":2"#) && !entrance.isClosed)
+  }
+}
+
+@Suite struct ConfiguredPaceTests {
+  /// One setting is that of the door and of the core, and none of other requests is theirs.
+  @Test func customMessagesHaveOneSetting() {
+    var configuration = ServerConfiguration()
+    (configuration.messages.perSecond, configuration.messages.burst) = (7, 300)
+    let (door, rules) = (DoorLimits(configuration), ConferenceRules(configuration))
+    #expect(door.dataPerSecond == 7 && door.dataBurst == 300 && door.dataUnanswered == 300)
+    #expect(rules.dataPerSecond == 7 && rules.dataBurst == 300)
+    let (usual, usualRules) = (DoorLimits(), ConferenceRules())
+    #expect(door.burst == DoorLimits(ServerConfiguration()).burst)
+    #expect(usual.dataPerSecond == usualRules.dataPerSecond && usual.dataBurst == usualRules.dataBurst)
+    configuration.messages.burst = 20
+    #expect(DoorLimits(configuration).dataUnanswered == 256, "answers are waited for, too")
   }
 }

@@ -2,6 +2,7 @@
 import Basics
 import FoundationEssentials
 import Members
+import Names
 import RoostProtocol
 
 /// Of whom something is asked, and what is made of what has come of it.
@@ -128,7 +129,7 @@ extension APIPlan {
     guard let name = try APIRequest.name(wish.displayName, "displayName"), ProtocolLimits.isName(name) else {
       throw .parameter("displayName", expected: "a name of at most \(ProtocolLimits.nameBytes) bytes")
     }
-    try Request.chat(.send(ChatSendParams(room: room, text: wish.text, to: wish.to))).validate()
+    try checkWhole(.chat(.send(ChatSendParams(room: room, text: wish.text, to: wish.to))))
     return .say(wish.text, as: name, room: room, to: wish.to)
   }
 
@@ -142,8 +143,14 @@ extension APIPlan {
       throw .parameter("displayName", expected: "a name of at most \(ProtocolLimits.nameBytes) bytes")
     }
     let params = MessageSendParams(room: room, callId: call, to: wish.to, topic: wish.topic, data: wish.data)
-    try Request.message(.send(params)).validate()
+    try checkWhole(.message(.send(params)))
     return .send(params, as: name)
+  }
+
+  /// The same bounds as at the native door, and the same form of names.
+  private static func checkWhole(_ request: Request) throws(ErrorObject) {
+    try request.validate()
+    try request.checkNames()
   }
 
   private static func start(_ wish: CallWish) throws(ErrorObject) -> OperatorAction {

@@ -11,6 +11,8 @@ public struct DoorLimits: Sendable, Hashable {
   public var dataPerSecond = 100.0
   /// Custom messages that it may send at once after a quiet time.
   public var dataBurst = 200
+  /// Custom messages that may wait for their replies, beside other requests: all that may come at once, and the answers that one waits for.
+  public var dataUnanswered = 256
   /// Requests that may wait for their replies.
   public var unanswered: Int
   /// Messages in a row that are no good requests before the connection is closed.

@@ -42,6 +42,7 @@ struct ConnectionGate: Sendable {
   /// What its tokens have come to.
   var tries = TokenTries()
   private var unanswered: Set<RequestID> = []
+  private var unansweredMessages: Set<RequestID> = []
   /// The resume that waits for its reply, of a connection without a session.
   private(set) var resume: RequestID?
 
@@ -68,6 +69,7 @@ struct ConnectionGate: Sendable {
   /// The reply to a request is on its way.
   mutating func answered(_ id: RequestID) {
     unanswered.remove(id)
+    unansweredMessages.remove(id)
     if resume == id { resume = nil }
   }
 
@@ -95,14 +97,24 @@ struct ConnectionGate: Sendable {
     if tries.isWaiting, request.hasToWait(hadSession) {
       return .refuse(id, Self.rateLimited("A token of this connection waits to be looked at.", wait: Self.tokenWait))
     }
-    // They are bounded by their pace, so that as many as it allows may be sent at once.
-    if isData { return .forward(id, request) }
-    guard unanswered.count < limits.unanswered || unanswered.contains(id) else {
-      return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
+    // As many messages as come at once may wait, and no more than that while the core is late.
+    let isFull =
+      isData
+      ? !Self.add(id, to: &unansweredMessages, most: limits.dataUnanswered)
+      : !Self.add(id, to: &unanswered, most: limits.unanswered)
+    if isFull {
+      let most = isData ? limits.dataUnanswered : limits.unanswered
+      return .refuse(id, Self.rateLimited("\(most) requests wait for their replies.", wait: 1000))
     }
-    unanswered.insert(id)
     if case .session(.resume) = request, case .waiting = phase { resume = id }
     return .forward(id, request)
+  }
+
+  /// - Returns: false where it is one too many.
+  private static func add(_ id: RequestID, to waiting: inout Set<RequestID>, most: Int) -> Bool {
+    guard waiting.count < most || waiting.contains(id) else { return false }
+    waiting.insert(id)
+    return true
   }
 
   private mutating func bad(_ id: RequestID?, _ error: ErrorObject, _ now: Instant) -> Action {

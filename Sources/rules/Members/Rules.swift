@@ -105,6 +105,14 @@ public struct ConferenceRules: Hashable, Sendable {
   public var dataPerSecond = 100.0
   /// … and at once after a pause.
   public var dataBurst = 200
+  /// Custom messages that the people of one room hear, of all senders, by weight, on average …
+  public var roomDataPerSecond = 800.0
+  /// … and at once after a pause: less than what may wait for one of them, `outboxBytes`.
+  public var roomDataBurst = 400
+  /// The same, by weight and by those who hear it, for the server's sake: on average …
+  public var dataSendsPerSecond = 15_000.0
+  /// … and at once after a pause.
+  public var dataSendBurst = 15_000
   /// Requests of one user over all their connections, counted by their weight (`Request.weight`), on average …
   public var userRequestsPerSecond = 100.0
   /// … and at once after a pause.

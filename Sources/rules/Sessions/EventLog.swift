@@ -65,8 +65,12 @@ extension Event {
     switch self {
     case .pcOffer(let offer): offer.sdp.utf8.count
     case .chatMessage(let message): message.sizeToKeep
-    case .messageReceived(let message): 512 + message.data.encodedSize
-    case .messageRequested(let request): 512 + request.data.encodedSize
+    case .messageReceived(let message):
+      256 + message.data.encodedSize
+        + size(of: [message.room, message.callId, message.from, message.displayName, message.topic])
+    case .messageRequested(let request):
+      256 + request.data.encodedSize
+        + size(of: [request.room, request.callId, request.from, request.displayName, request.topic])
     case .participantJoined(let event), .participantUpdated(let event), .participantReconnecting(let event),
       .participantReconnected(let event):
       event.participant.sizeToKeep

@@ -59,6 +59,7 @@ extension ServerConfiguration {
     root.section("media") { media.read(&$0) }
     readRooms(&root)
     root.section("chat") { chat.read(&$0) }
+    root.section("messages") { messages.read(&$0) }
     // What is left out stands beside the file as well.
     storage.path = storage.path.map { resolve($0, besides: root.report.file) }
     root.section("storage") {
@@ -243,6 +244,13 @@ extension ServerConfiguration.Chat {
   fileprivate mutating func read(_ keys: inout Section) {
     keys.read("text_bytes", .bytes(1...ProtocolLimits.textBytes), &textBytes)
     keys.read("messages_per_second", .integer(1...10_000), &messagesPerSecond)
+    keys.read("burst", .integer(1...100_000), &burst)
+  }
+}
+
+extension ServerConfiguration.Messages {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.read("per_second", .integer(1...10_000), &perSecond)
     keys.read("burst", .integer(1...100_000), &burst)
   }
 }

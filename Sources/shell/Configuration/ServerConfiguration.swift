@@ -21,6 +21,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var realms: [Realm: RealmSettings] = [:]
   /// What a chat message may be.
   public var chat = Chat()
+  /// How many custom messages one may send.
+  public var messages = Messages()
   /// Where records are kept.
   public var storage = Storage()
   /// Who is told by HTTP what happens.
@@ -306,6 +308,17 @@ extension ServerConfiguration {
     public var burst = 20
 
     /// 4 KiB a message, five a second.
+    public init() {}
+  }
+
+  /// How many custom messages one user may send.
+  public struct Messages: Hashable, Sendable {
+    /// Messages per second of one user on average, by weight: also those of one connection.
+    public var perSecond = 100
+    /// What they may send at once after a pause.
+    public var burst = 200
+
+    /// A hundred a second.
     public init() {}
   }
 

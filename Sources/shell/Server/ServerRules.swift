@@ -86,6 +86,8 @@ extension ConferenceRules {
     networkRequestBurst = configuration.limits.addressRequestBurst ?? 40 * perAddress
     chatPerSecond = Double(configuration.chat.messagesPerSecond)
     chatBurst = configuration.chat.burst
+    dataPerSecond = Double(configuration.messages.perSecond)
+    dataBurst = configuration.messages.burst
     proxies = configuration.listen.trustedProxies
     provesUsers = !configuration.access.keys.isEmpty
     iceServers = configuration.iceServers.map {
@@ -142,6 +144,9 @@ extension DoorLimits {
     self.init()
     requestsPerSecond = Double(configuration.limits.requestsPerSecond)
     burst = configuration.limits.requestBurst
+    dataPerSecond = Double(configuration.messages.perSecond)
+    dataBurst = configuration.messages.burst
+    dataUnanswered = max(dataUnanswered, dataBurst)
     helloTimeout = configuration.sessions.helloTimeout
   }
 }

@@ -109,8 +109,8 @@ extension Budgets {
       try NameForm.check(identity.device, "deviceId")
       try take(.session(.hello(params)), ofNetworkOf: identity, at: now)
     case .session(let key):
-      if let request = action.wish.request, case .message = request {
-        return try take(request, ofNetworkOf: sessions.identity(of: key.session), at: now)
+      if case .message(let message)? = action.wish.request {
+        return try take(message, of: sessions.identity(of: key.session), at: now)
       }
       let weight = action.wish.weight
       if weight > 0 { try take(weight, of: sessions.identity(of: key.session), at: now) }

@@ -3,6 +3,7 @@
 
 import Basics
 import Members
+import Rooms
 import RoostProtocol
 
 /// The budgets of users and of networks, and what requests take from them.
@@ -11,6 +12,8 @@ struct Budgets: Sendable {
   private var userRates: KeyedBuckets<ClaimedUser>
   /// What everybody behind one address may still ask for: on an open server anybody is as many users as they like.
   private var networkRates: NetworkBuckets
+  /// Custom messages that users may still send, by weight.
+  private var messageRates: KeyedBuckets<ClaimedUser>
   /// Whom users may still block whose names nobody has proven.
   var unprovenBlocks: NetworkBuckets
 
@@ -19,6 +22,7 @@ struct Budgets: Sendable {
     userRates = KeyedBuckets(
       burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
     networkRates = NetworkBuckets(burst: rules.networkRequestBurst, perSecond: rules.networkRequestsPerSecond)
+    messageRates = KeyedBuckets(burst: rules.dataBurst, perSecond: rules.dataPerSecond, most: 4 * rules.maxSessions)
     unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
   }
 
@@ -33,13 +37,25 @@ struct Budgets: Sendable {
     if let network = identity.network { _ = networkRates.take(network, weight, at: now.instant) }
   }
 
-  /// Takes what a request weighs from the network alone: a hello begins a session, and may be that of any user; of custom messages users have
-  /// budgets of their own.
+  /// Takes what a hello weighs from the network alone: it begins a session, and may be that of any user.
   /// - Throws: 1006 with the time to wait.
-  mutating func take(_ request: Request, ofNetworkOf identity: Identity?, at now: Now) throws(ErrorObject) {
-    guard let network = identity?.network else { return }
-    let weight = request.weight
-    if let wait = networkRates.take(network, weight, at: now.instant) { throw .tooMuch(wait) }
+  mutating func take(_ hello: Request, ofNetworkOf identity: Identity, at now: Now) throws(ErrorObject) {
+    guard let network = identity.network else { return }
+    if let wait = networkRates.take(network, hello.weight, at: now.instant) { throw .tooMuch(wait) }
+  }
+
+  /// Takes what a custom message weighs by its bytes, from the network and from the budget that its user has for these alone.
+  /// - Throws: 1006 with the time to wait. What is refused has taken from neither.
+  mutating func take(_ message: MessageRequest, of identity: Identity?, at now: Now) throws(ErrorObject) {
+    guard let identity else { return }
+    let weight = MessageWeight.of(message, from: identity)
+    if let network = identity.network, let wait = networkRates.wait(of: network, for: weight, at: now.instant) {
+      throw .tooMuch(wait)
+    }
+    if let wait = messageRates.take(ClaimedUser(identity), weight, at: now.instant) {
+      throw .tooOften("sending messages", wait)
+    }
+    if let network = identity.network { _ = networkRates.take(network, weight, at: now.instant) }
   }
 }
 

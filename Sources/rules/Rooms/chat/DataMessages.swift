@@ -5,31 +5,28 @@ import Basics
 import Members
 import RoostProtocol
 
-/// Sends custom messages, and holds each user to a budget for them alone: with all their sessions together.
+/// Sends custom messages, and holds each room to what it may be told. (The budget of users is in `Budgets`.)
 struct DataMessages: Sendable {
-  /// Bytes that count as one message. Lower it and what is told stays below what listeners' queues hold, in a room where many write at once.
-  static let bytesEach = 2048
-
-  private var users: KeyedBuckets<ClaimedUser>
+  /// What rooms may still be told.
+  var paces: RoomPaces
   var questions = OpenQuestions()
 
-  init(_ rules: ConferenceRules) {
-    users = KeyedBuckets(burst: rules.dataBurst, perSecond: rules.dataPerSecond, most: 4 * rules.maxSessions)
-  }
+  init(_ rules: ConferenceRules) { paces = RoomPaces(rules) }
 
   /// Sends a message to all others in the room, or to some.
-  /// - Throws: 2005 and 2006 outside the room, 3006 outside the call, 1005 for who may not write there, 1006 for one too many.
+  /// - Throws: 2005 and 2006 outside the room, 3006 outside the call, 1005 for who may not write there, 1006 where the room is told too much.
   mutating func send(
     _ params: MessageSendParams, _ session: SessionID, _ table: RoomTable, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
     let seat = try Self.writer(session, params.room, params.callId, table)
-    try take((params.to ?? []).reduce(params.data.encodedSize) { $0 + $1.utf8.count }, of: seat, &step)
-    let from = (user: seat.user, displayName: seat.displayName)
-    return .messageSent(Self.deliver(params, from: from, in: seat.room, except: seat.id, table, &step))
+    let receivers = Self.receivers(params.to, in: seat.room, except: seat.id, table)
+    let event = Self.event(params, from: (seat.user, seat.displayName), in: seat.room, table)
+    try paces.take(event.weight, times: receivers.count, in: seat.room, at: step.now.instant)
+    return .messageSent(Self.deliver(event, to: receivers, &step))
   }
 
-  /// Sends what an application says by the server's API: `from` is empty, as no user's name is. It has no budget, and a chat that moderators
-  /// have closed is open to it.
+  /// Sends what an application says by the server's API: `from` is empty, as no user's name is. It has no budget, takes nothing from its
+  /// room's, and a chat that moderators have closed is open to it.
   /// - Throws: 2001, 3001.
   static func send(
     _ params: MessageSendParams, as name: String?, _ table: RoomTable, _ step: inout Step
@@ -41,7 +38,8 @@ struct DataMessages: Sendable {
     } else {
       room = try table.listedRoom(params.room ?? "")
     }
-    return deliver(params, from: ("", name), in: room, except: nil, table, &step)
+    let receivers = receivers(params.to, in: room, except: nil, table)
+    return deliver(event(params, from: ("", name), in: room, table), to: receivers, &step)
   }
 
   /// The seat in the room or call of somebody who may write there.
@@ -65,15 +63,6 @@ struct DataMessages: Sendable {
     return seat
   }
 
-  /// Takes so many bytes from the budget of a seat's user: one message for each 2 KiB.
-  /// - Throws: 1006 with the time to wait.
-  mutating func take(_ bytes: Int, of seat: Seat, _ step: inout Step) throws(ErrorObject) {
-    let count = max(1, (bytes + Self.bytesEach - 1) / Self.bytesEach)
-    if let wait = users.take(ClaimedUser(seat.member.identity), count, at: step.now.instant) {
-      throw .tooOften("sending messages", wait)
-    }
-  }
-
   /// The name of a seat's room, or its call.
   static func place(of seat: Seat, _ table: RoomTable) -> (room: String?, callId: String?) {
     place(table.name(of: seat.room))
@@ -83,18 +72,32 @@ struct DataMessages: Sendable {
     CallRoom.isName(room) ? (nil, CallRoom.callId(room)) : (room, nil)
   }
 
-  private static func deliver(
-    _ params: MessageSendParams, from: (user: String, displayName: String?), in room: RoomKey, except sender: SeatID?,
-    _ table: RoomTable, _ step: inout Step
-  ) -> MessageSendResult {
+  private static func event(
+    _ params: MessageSendParams, from: (user: String, displayName: String?), in room: RoomKey, _ table: RoomTable
+  ) -> MessageReceived {
     let place = place(table.name(of: room))
-    let event = MessageReceived(
+    return MessageReceived(
       room: place.room, callId: place.callId, from: from.user, displayName: from.displayName, topic: params.topic,
       data: params.data)
-    let to = params.to.flatMap { $0.isEmpty ? nil : Set($0) }
-    let receivers = table.members(of: room).filter { $0.id != sender && to?.contains($0.user) ?? true }
+  }
+
+  private static func receivers(
+    _ to: [String]?, in room: RoomKey, except sender: SeatID?, _ table: RoomTable
+  ) -> [Seat] {
+    let to = to.flatMap { $0.isEmpty ? nil : Set($0) }
+    return table.members(of: room).filter { $0.id != sender && to?.contains($0.user) ?? true }
+  }
+
+  private static func deliver(
+    _ event: MessageReceived, to receivers: [Seat], _ step: inout Step
+  ) -> MessageSendResult {
     step.tell(.messageReceived(event), to: receivers.map(\.session))
     step.count(.dataMessage)
     return MessageSendResult(delivered: receivers.count(where: \.member.presence.isConnected))
   }
+}
+
+extension MessageReceived {
+  /// As how many messages it counts for its room.
+  fileprivate var weight: Int { MessageWeight.of([room ?? callId, from, displayName, topic], data) }
 }

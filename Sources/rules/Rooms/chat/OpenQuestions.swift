@@ -96,13 +96,14 @@ extension DataMessages {
     }
     let user = ClaimedUser(seat.member.identity)
     try questions.check(user)
-    try take(params.data.encodedSize, of: seat, &step)
+    let place = Self.place(of: seat, table)
+    let texts = [place.room ?? place.callId, seat.user, seat.displayName, params.topic]
+    try paces.take(MessageWeight.of(texts, params.data), times: 1, in: seat.room, at: step.now.instant)
     let milliseconds = params.timeoutMs ?? OpenQuestions.usualMilliseconds
     let number = step.makeNumber()
     questions.keep(
       OpenQuestions.Question(key: key, user: user, asker: seat.id, asked: asked.id), number,
       until: step.now.instant + .milliseconds(milliseconds))
-    let place = Self.place(of: seat, table)
     let event = MessageRequested(
       requestId: Self.name(number), room: place.room, callId: place.callId, from: seat.user,
       displayName: seat.displayName, topic: params.topic, data: params.data,
@@ -112,7 +113,8 @@ extension DataMessages {
   }
 
   /// Answers what one was asked: the one who asked has it as the reply.
-  /// - Throws: 2005, 2006 without a seat, 1005 for who may not write there, 3003 where nobody waits for it, 1006 for one too many.
+  /// - Throws: 2005, 2006 without a seat, 1005 for who may not write there, 3003 where nobody waits for it, 1006 where the room is told
+  /// too much: it may be sent again then.
   mutating func answer(
     _ params: MessageAnswerParams, _ session: SessionID, _ table: RoomTable, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
@@ -122,7 +124,7 @@ extension DataMessages {
     guard let number = wireNumber(params.requestId, prefix: "q"), questions.isAsked(number, of: seat.id) else {
       throw ErrorObject(.invalidState, "Nobody waits for this answer.")
     }
-    try take(params.data.encodedSize, of: seat, &step)
+    try paces.take(MessageWeight.of([seat.user], params.data), times: 1, in: seat.room, at: step.now.instant)
     if let question = questions.take(number, askedOf: seat.id) {
       step.answer(question.key, .success(.messageAnswered(MessageAnswered(from: seat.user, data: params.data))))
     }

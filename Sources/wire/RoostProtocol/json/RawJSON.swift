@@ -56,8 +56,14 @@ extension RawJSON: Hashable {
   /// Whether both are the same bytes.
   public static func == (a: RawJSON, b: RawJSON) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 
-  /// Over the same.
-  public func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
+  /// Over the same, in one go: one of 8 KiB is hashed before anything is taken from a budget.
+  public func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 {
+      hasher.combine($0.count)
+      hasher.combine(bytes: UnsafeRawBufferPointer($0))
+    }
+  }
 }
 
 extension RawJSON: Codable {
