@@ -182,6 +182,45 @@ import Testing
     #expect(here.error(here.anna, here.ask(here.anna, "B"))?.code == .rateLimited)
   }
 
+  // MARK: - Who is away
+
+  /// The end of a question is an outcome: the same request under its id asks nobody again.
+  @Test func whoWasAwayAtTheEndAsksNobodyAgain() throws {
+    let here = try Table()
+    let id = here.ask(here.anna, "B", timeout: 1_000)
+    _ = here.asked(here.ben)
+    here.scene.cut(here.anna)
+    here.scene.advance(.milliseconds(1_500))
+    #expect(here.anna.replies[id] == nil && here.questions.isClean)
+    _ = try here.scene.resume(here.anna).get()
+    let request = try #require(here.anna.requests[id])
+    let again = here.scene.request(here.anna, request, id: id).error
+    #expect(again?.code == .noAnswer && again?.data.reason == "timeout" && here.asked(here.ben).isEmpty)
+    _ = here.ask(here.anna, "B")
+    #expect(here.asked(here.ben).count == 1, "the control: under another id")
+  }
+
+  /// Who sends a lot while they wait: no question is forgotten, and its answer is not either.
+  @Test(arguments: [256, 257, 600], [true, false])
+  func whatWaitsIsNotPushedOut(_ messages: Int, _ isAnsweredBefore: Bool) throws {
+    let here = try Table()
+    let id = here.ask(here.anna, "B", timeout: 60_000)
+    let asked = try #require(here.asked(here.ben).first)
+    for number in 0..<messages {
+      if number % 100 == 0 { here.scene.advance(.seconds(1)) }
+      let params = MessageSendParams(room: "demo", topic: "x", data: RawJSON(.integer(Int64(number))))
+      #expect(here.scene.code(here.anna, .message(.send(params))) == nil)
+    }
+    here.scene.cut(here.anna)
+    if isAnsweredBefore { #expect(here.answer(here.ben, asked.requestId) == nil) }
+    _ = try here.scene.resume(here.anna).get()
+    let request = try #require(here.anna.requests[id])
+    here.scene.apply(.request(here.anna.connection, id, request))
+    if !isAnsweredBefore { #expect(here.answer(here.ben, asked.requestId) == nil) }
+    #expect(here.anna.replies[id] == [.success(.messageAnswered(MessageAnswered(from: "B", data: "yes")))])
+    #expect(here.asked(here.ben).isEmpty && here.questions.isClean)
+  }
+
   /// Whatever happens, each question has one reply, and nothing is left when all have gone.
   @Test func nothingIsLeft() throws {
     var random = SplitMix64(seed: 51)

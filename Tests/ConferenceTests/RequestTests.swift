@@ -220,9 +220,52 @@ import Testing
     #expect(window.begin(.number(1), .room(.list())).isDone)
     #expect(window.begin(.number(7), .room(.list())).isNew && window.begin(.number(1), .room(.list())).isNew)
   }
+
+  /// What waits keeps its id, up to a bound, and then its outcome as long as one that came when it was there.
+  @Test func soManyAreHeldAndNotOneMore() {
+    func ask(_ id: Int64) -> Request { .message(.answer(MessageAnswerParams(requestId: "q\(id)", data: 1))) }
+    var window = RequestWindow(capacity: 1)
+    let most = Int64(RequestWindow.mostHeld)
+    // Two have places of their own.
+    for id in 0..<most + 2 { #expect(window.begin(.number(id), ask(id)).isNew) }
+    for id in 0..<most + 2 { #expect(window.begin(.number(id), ask(id)).isPending) }
+    #expect(window.begin(.number(most + 2), ask(most + 2)).isNew)
+    #expect(window.begin(.number(0), ask(0)).isPending && window.begin(.number(most), ask(most)).isNew)
+    window.finish(.number(0), .init(.success(.empty), seat: nil))
+    #expect(window.begin(.number(0), ask(0)).isDone)
+    for id in 1_000...1_001 as ClosedRange<Int64> {
+      #expect(window.begin(.number(0), ask(0)).isDone && window.begin(.number(id), ask(id)).isNew)
+      window.finish(.number(id), .init(.success(.empty), seat: nil))
+    }
+    #expect(window.begin(.number(0), ask(0)).isNew, "the control")
+    #expect(window.begin(.string("a"), .room(.list())).isNew && window.begin(.string("b"), .room(.list())).isNew)
+    #expect(window.begin(.string("a"), .room(.list())).isNew, "of others there is none")
+  }
+
+  /// Answers of other clients push no reply out that is of the server, and the last of them are kept.
+  @Test func answersPushNoOtherReplyOut() {
+    var window = RequestWindow(capacity: 128)
+    let large = String(repeating: "x", count: RequestWindow.replyBytes / 8)
+    let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "v=0", tracks: nil)))
+    #expect(window.begin(.string("offer"), offer).isNew)
+    window.finish(.string("offer"), .init(.success(.published(PublishResult(sdp: large, tracks: []))), seat: nil))
+    func ask(_ id: Int64) -> RequestWindow.Known {
+      window.begin(.number(id), .message(.request(MessageRequestParams(room: "a", to: "b", topic: "x", data: 1))))
+    }
+    for id in 0..<16 as Range<Int64> {
+      #expect(ask(id).isNew)
+      let answer = MessageAnswered(from: "b", data: RawJSON(.string(large)))
+      window.finish(.number(id), .init(.success(.messageAnswered(answer)), seat: nil))
+    }
+    #expect(window.begin(.string("offer"), offer).isDone)
+    #expect(
+      (0..<16 as Range<Int64>).map { ask($0).isDone } == Array(repeating: false, count: 9)
+        + Array(repeating: true, count: 7))
+  }
 }
 
 extension RequestWindow.Known {
+  fileprivate var isPending: Bool { if case .pending = self { true } else { false } }
   fileprivate var isNew: Bool { if case .new = self { true } else { false } }
   fileprivate var isDone: Bool { if case .done = self { true } else { false } }
   fileprivate var isForgotten: Bool { if case .forgotten = self { true } else { false } }

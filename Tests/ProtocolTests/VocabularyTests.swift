@@ -25,7 +25,7 @@ import Testing
     #expect(Set(ErrorCode.allCases.map(\.rawValue)) == Set(Self.errors.map(\.0) + [-32700, -32600, -32601, -32602]))
     #expect(Set(ErrorCode.allCases.map(\.name)).count == ErrorCode.allCases.count)
     #expect(Set(ErrorCode.allCases.map(\.message)).count == ErrorCode.allCases.count)
-    #expect(Set(ErrorCode.allCases.filter(\.isRetryable).map(\.rawValue)) == [1006, 1012, 4006, 5001, 5002])
+    #expect(Set(ErrorCode.allCases.filter(\.isRetryable).map(\.rawValue)) == [1006, 4006, 5001, 5002])
   }
 
   @Test func reasonsHaveTheirNumbers() {

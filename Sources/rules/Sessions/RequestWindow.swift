@@ -15,6 +15,10 @@ struct RequestWindow: Sendable {
   /// Custom messages that are remembered for each other request: a burst of them is as many as that.
   static let messagesEach = 2
 
+  /// Questions to other clients that wait for longer than other messages took to push them out. For one more, one is given up. A user has
+  /// fewer, `OpenQuestions.mostOfUser`.
+  static let mostHeld = 64
+
   /// What is known of a request that comes.
   enum Known: Sendable {
     /// To be served.
@@ -48,7 +52,32 @@ struct RequestWindow: Sendable {
     let place: Int
     /// A hash of the request.
     let content: Int
+    let isMessage: Bool
     var state: State
+  }
+
+  /// Large replies, the oldest first.
+  private struct LargeReplies: Sendable {
+    private var all: [(id: RequestID, bytes: Int)] = []
+    private var bytes = 0
+
+    /// Adds one; those that there is no space for any more.
+    mutating func add(_ id: RequestID, _ size: Int) -> [RequestID] {
+      all.append((id, size))
+      bytes += size
+      var old: [RequestID] = []
+      while bytes > RequestWindow.replyBytes, all.count > 1 {
+        let oldest = all.removeFirst()
+        bytes -= oldest.bytes
+        old.append(oldest.id)
+      }
+      return old
+    }
+
+    mutating func remove(_ id: RequestID) {
+      guard let index = all.firstIndex(where: { $0.id == id }) else { return }
+      bytes -= all.remove(at: index).bytes
+    }
   }
 
   /// The ids of the last requests, and how many there were in all.
@@ -76,8 +105,11 @@ struct RequestWindow: Sendable {
   private var ring: Ring
   /// Custom messages are many, and push no other request out.
   private var messages: Ring
-  private var large: [(id: RequestID, bytes: Int)] = []
-  private var largeBytes = 0
+  /// Those that wait, and whose places others have.
+  private var held: Set<RequestID> = []
+  private var large = LargeReplies()
+  /// Answers of other clients, which push no other reply out.
+  private var answers = LargeReplies()
 
   /// A window of `capacity` requests, and of more custom messages.
   init(capacity: Int) {
@@ -100,30 +132,37 @@ struct RequestWindow: Sendable {
       }
     }
     let isMessage = if case .message = request { true } else { false }
-    let (place, old) = isMessage ? messages.takePlace(for: id) : ring.takePlace(for: id)
-    if let old, entries[old]?.place == place - (isMessage ? messages.capacity : ring.capacity) { remove(old) }
-    entries[id] = Entry(place: place, content: content, state: .pending)
+    keep(id, content, isMessage)
     return .new
+  }
+
+  private mutating func keep(_ id: RequestID, _ content: Int, _ isMessage: Bool) {
+    let (place, old) = isMessage ? messages.takePlace(for: id) : ring.takePlace(for: id)
+    if let old, entries[old]?.place == place - (isMessage ? messages.capacity : ring.capacity) { giveUp(old) }
+    entries[id] = Entry(place: place, content: content, isMessage: isMessage, state: .pending)
+  }
+
+  /// Another request has the place of this one. A question stays as long as it waits.
+  private mutating func giveUp(_ id: RequestID) {
+    if let entry = entries[id], entry.isMessage, case .pending = entry.state, held.count < Self.mostHeld {
+      held.insert(id)
+    } else {
+      remove(id)
+    }
   }
 
   /// Keeps the outcome of a request that is still in the window.
   mutating func finish(_ id: RequestID, _ outcome: Outcome) {
-    guard entries[id] != nil else { return }
+    guard let entry = entries[id] else { return }
+    // Its outcome is remembered as long as that of a request that came now.
+    if held.remove(id) != nil { keep(id, entry.content, entry.isMessage) }
     entries[id]?.state = .finished(outcome)
     guard case .reply(_, let bytes) = outcome, bytes > Self.smallBytes else { return }
-    large.append((id, bytes))
-    largeBytes += bytes
-    while largeBytes > Self.replyBytes, large.count > 1 {
-      let oldest = large.removeFirst()
-      largeBytes -= oldest.bytes
-      entries[oldest.id]?.state = .forgotten
-    }
+    for old in entry.isMessage ? answers.add(id, bytes) : large.add(id, bytes) { entries[old]?.state = .forgotten }
   }
 
   private mutating func remove(_ id: RequestID) {
-    entries[id] = nil
-    guard let index = large.firstIndex(where: { $0.id == id }) else { return }
-    largeBytes -= large.remove(at: index).bytes
+    if entries.removeValue(forKey: id)?.isMessage == true { answers.remove(id) } else { large.remove(id) }
   }
 }
 
@@ -176,6 +215,7 @@ extension Reply {
   fileprivate var sizeToKeep: Int {
     if case .published(let result) = self { return result.sdp.utf8.count }
     if case .call(let result) = self { return result.call.sizeToKeep }
+    if case .messageAnswered(let answer) = self { return answer.from.utf8.count + answer.data.encodedSize }
     return isSmall ? 0 : encodedSize
   }
 }

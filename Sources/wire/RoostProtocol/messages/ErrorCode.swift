@@ -115,7 +115,7 @@ extension ErrorCode {
     case .tooLarge: .init("TOO_LARGE", "Too large.", status: 413, operatorStatus: 409)
     // What the client is told is the application's own reason, at each door.
     case .refusedByApp: .init("REFUSED_BY_APP", "The application does not allow this.", status: 403)
-    case .noAnswer: .init("NO_ANSWER", "There was no answer.", isRetryable: true)
+    case .noAnswer: .init("NO_ANSWER", "There was no answer.")
     case .roomNotFound: .init("ROOM_NOT_FOUND", "There is no such room.", status: 404, flashphoner: "Stream not found")
     case .roomFull:
       .init("ROOM_FULL", "The room is full.", status: 503, operatorStatus: 409, flashphoner: "Room is full")
