@@ -191,6 +191,8 @@ enum Invariants {
     let questions = core.rooms.seating.messages.questions
     hold(questions.ofSeat.keys.allSatisfy { core.rooms.table.seats[$0] != nil }, "a question ends with its seats")
     hold((questions.nextEnd == nil) == (questions.count == 0), "and has an end")
+    let seats = core.rooms.table.seats
+    hold(questions.pairs.allSatisfy { seats[$0.asker]?.room == seats[$0.asked]?.room }, "in one room")
     checkStays(core)
     hold(
       (core.nextDeadline == nil)

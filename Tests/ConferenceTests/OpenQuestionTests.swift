@@ -13,14 +13,27 @@ import Testing
 @Suite struct OpenQuestionTests {
   private struct Table {
     let scene = Scene()
+    let room: String
     let (anna, ben): (Client, Client)
 
-    init() throws { (anna, ben) = try scene.two() }
+    init(in room: String = "demo") throws {
+      self.room = room
+      (anna, ben) = try scene.two(in: room)
+    }
+
+    /// Some more in the room.
+    func others(_ names: [String]) throws -> [Client] {
+      try names.map { name in
+        let client = scene.client(name)
+        _ = try scene.join(client, room).get()
+        return client
+      }
+    }
 
     /// Sends a request whose reply comes later; its id.
     func ask(_ client: Client, _ to: String, _ data: RawJSON = 1, timeout: Int? = nil) -> RequestID {
       let id = client.makeID()
-      let params = MessageRequestParams(room: "demo", to: to, topic: "vote", data: data, timeoutMs: timeout)
+      let params = MessageRequestParams(room: room, to: to, topic: "vote", data: data, timeoutMs: timeout)
       client.requests[id] = .message(.request(params))
       scene.apply(.request(client.connection, id, .message(.request(params))))
       return id
@@ -137,10 +150,18 @@ import Testing
     _ = try scene.request(ben, .call(.accept(CallAcceptParams(callId: started.call.callId)))).get()
     _ = ben.take()
     let params = MessageRequestParams(callId: started.call.callId, to: "B", topic: "vote", data: 1)
-    scene.apply(.request(anna.connection, anna.makeID(), .message(.request(params))))
-    let asked = ben.take().compactMap { if case .messageRequested(let request) = $0 { request } else { nil } }
-    #expect(asked.map(\.callId) == [started.call.callId] && asked.first?.room == nil)
+    func ask(_ id: RequestID) -> MessageRequested? {
+      scene.apply(.request(anna.connection, id, .message(.request(params))))
+      return ben.take().compactMap { if case .messageRequested(let request) = $0 { request } else { nil } }.first
+    }
+    let (first, second) = (anna.makeID(), anna.makeID())
+    let asked = try #require(ask(first))
+    #expect(asked.callId == started.call.callId && asked.room == nil)
+    #expect(scene.code(ben, .message(.answer(MessageAnswerParams(requestId: asked.requestId, data: 2)))) == nil)
+    #expect(anna.replies[first] == [.success(.messageAnswered(MessageAnswered(from: "B", data: 2)))])
+    #expect(ask(second) != nil)
     _ = try scene.request(anna, .call(.hangup(CallHangupParams(callId: started.call.callId)))).get()
+    #expect(anna.replies[second]?.map { $0.error?.code } == [.notInCall])
     #expect(scene.core.rooms.seating.messages.questions.isClean)
   }
 
@@ -167,19 +188,100 @@ import Testing
     #expect(here.anna.replies[again] == nil)
   }
 
-  /// Questions and answers take from the budget of messages.
-  @Test func theyCountAsMessages() throws {
+  /// Who asks pays for the answer as well; who answers pays nothing.
+  @Test func whoAsksPaysForBoth() throws {
     let here = try Table()
     let send = Request.message(.send(MessageSendParams(room: "demo", topic: "x", data: 1)))
     let id = here.ask(here.anna, "B")
     let asked = try #require(here.asked(here.ben).first)
     for _ in 0..<200 { #expect(here.scene.code(here.ben, send) == nil) }
-    #expect(here.answer(here.ben, asked.requestId)?.code == .rateLimited && here.anna.replies[id] == nil)
-    here.scene.advance(.milliseconds(10))
-    #expect(here.answer(here.ben, asked.requestId) == nil, "it can be said again")
-    for _ in 0..<199 { _ = here.scene.code(here.anna, send) }
-    while here.scene.code(here.anna, send) == nil {}
+    #expect(here.scene.code(here.ben, send) == .rateLimited, "the control")
+    #expect(here.answer(here.ben, asked.requestId) == nil && here.anna.replies[id]?.count == 1)
+    for _ in 0..<198 { #expect(here.scene.code(here.anna, send) == nil) }
+    #expect(here.scene.code(here.anna, send) == .rateLimited)
     #expect(here.error(here.anna, here.ask(here.anna, "B"))?.code == .rateLimited)
+    #expect(here.asked(here.ben).isEmpty && here.questions.isClean)
+  }
+
+  // MARK: - Who is asked
+
+  /// Of all who ask them together.
+  @Test func soManyWaitForOneUserAndNotOneMore() throws {
+    let here = try Table(in: "stage")
+    let askers = try here.others(["C", "D", "E", "F", "G"])
+    var asked: [MessageRequested] = []
+    for number in 0..<64 {
+      if number == 40 { here.scene.advance(.seconds(1)) }
+      #expect(here.error(askers[number / 16], here.ask(askers[number / 16], "B", timeout: 60_000)) == nil)
+      asked += here.asked(here.ben)
+    }
+    #expect(asked.count == 64)
+    let more = here.error(askers[4], here.ask(askers[4], "B"))
+    #expect(more?.code == .rateLimited && more?.data.retryAfterMs == 1000 && here.asked(here.ben).isEmpty)
+    #expect(here.error(askers[4], here.ask(askers[4], "A")) == nil, "the control: somebody else may be asked")
+    #expect(here.answer(here.ben, asked[0].requestId) == nil)
+    #expect(here.error(askers[4], here.ask(askers[4], "B")) == nil && here.asked(here.ben).count == 1)
+    here.scene.advance(.seconds(61))
+    #expect(here.questions.isClean)
+  }
+
+  /// Whose application answers by itself, and whom many ask, can still say what they want.
+  @Test func soManyQuestionsASecondAndNotOneMore() throws {
+    let here = try Table(in: "stage")
+    let askers = try here.others(["C", "D", "E", "F", "G"])
+    func tell() -> ErrorCode? {
+      here.scene.code(here.ben, .message(.send(MessageSendParams(room: "stage", topic: "x", data: 1))))
+    }
+    func ask(_ number: Int) -> ErrorObject? {
+      let error = here.error(askers[number % 5], here.ask(askers[number % 5], "B"))
+      for question in here.asked(here.ben) { #expect(here.answer(here.ben, question.requestId) == nil) }
+      return error
+    }
+    for number in 0..<50 { #expect(ask(number) == nil) }
+    let more = ask(50)
+    #expect(more?.code == .rateLimited && more?.data.retryAfterMs == 20)
+    for _ in 0..<200 { #expect(tell() == nil) }
+    #expect(tell() == .rateLimited, "the control: what they send themselves counts")
+    here.scene.advance(.milliseconds(20))
+    #expect(ask(51) == nil && ask(52)?.code == .rateLimited)
+  }
+
+  /// Who has no word for an answer, or may give none.
+  @Test func whoCannotAnswerIsNotAsked() throws {
+    let here = try Table(in: "stage")
+    here.scene.proof = { $0.entrance = .flashphoner }
+    let phone = try here.others(["phone"])
+    here.scene.proof = { $0.rights.remove(.chat) }
+    let mute = try here.others(["mute"])
+    for (user, client) in [("phone", phone[0]), ("mute", mute[0])] {
+      let error = here.error(here.anna, here.ask(here.anna, user))
+      #expect(error?.code == .invalidState && here.asked(client).isEmpty)
+    }
+    #expect(here.error(here.anna, here.ask(here.anna, "B")) == nil, "the control")
+    let host = ModerateParams(room: "stage", action: .role, user: "A", role: .moderator)
+    let close = ModerateParams(room: "stage", action: .disableChat)
+    for params in [host, close] { _ = try here.scene.operate(.moderate(params)).get() }
+    #expect(here.error(here.anna, here.ask(here.anna, "B"))?.code == .invalidState)
+    #expect(here.error(here.ben, here.ask(here.ben, "A"))?.code == .forbidden)
+    #expect(here.questions.count == 1)
+  }
+
+  /// A question is about a room: it ends where one of the two is moved to another one.
+  @Test(arguments: [true, false], [true, false])
+  func whoIsMovedEndsIt(_ isAsker: Bool, _ isOtherWorker: Bool) throws {
+    let here = try Table()
+    let carl = try here.others(["C"])[0]
+    here.scene.isOtherWorker = isOtherWorker
+    let (first, other) = (here.ask(here.anna, "B", timeout: 60_000), here.ask(carl, isAsker ? "B" : "A"))
+    let asked = try #require(here.asked(here.ben).first)
+    let user = isAsker ? "A" : "B"
+    #expect(here.scene.operate(.move(user: user, room: "demo", to: "hall")) == .success(.moved(1)))
+    let error = here.error(here.anna, first)
+    #expect(isAsker ? error?.code == .notJoined : error?.code == .noAnswer && error?.data.reason == "left")
+    #expect(here.answer(here.ben, asked.requestId)?.code == .invalidState)
+    #expect(carl.replies[other] == nil && here.questions.count == 1, "the control")
+    here.scene.advance(.seconds(10))
+    #expect(here.anna.replies[first]?.count == 1 && here.questions.isClean)
   }
 
   // MARK: - Who is away

@@ -97,6 +97,28 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     #expect(send(101, at: at(1000)).isRefusal)
   }
 
+  /// Who is asked answers at no cost: as often as they were asked, and not once more.
+  @Test func answersTakeNothingAsFarAsThereWereQuestions() {
+    var limits = DoorLimits()
+    (limits.dataPerSecond, limits.dataBurst, limits.mostTooFast) = (0.001, 2, 4)
+    var gate = ConnectionGate(limits: limits, now: .zero)
+    gate.began()
+    func passes(_ request: MessageRequest) -> Bool {
+      gate.judge(.frame(.request(.number(1), .message(request))), at: .zero) == .forward(.number(1), .message(request))
+    }
+    let answer = MessageRequest.answer(MessageAnswerParams(requestId: "q1", data: 1))
+    let send = MessageRequest.send(MessageSendParams(room: "a", topic: "x", data: 1))
+    for _ in 0..<100 {
+      gate.asked()
+      #expect(passes(answer))
+    }
+    #expect(passes(send) && passes(answer) && !passes(answer) && !passes(send))
+    gate.asked()
+    #expect(!passes(send) && passes(answer) && !passes(answer))
+    for _ in 0..<9 { gate.asked() }
+    #expect(passes(answer) && passes(answer) && !passes(answer), "no more are kept than may come at once")
+  }
+
   /// Without a session they are requests like others, to be refused.
   @Test func strangersHaveNoMessages() {
     var gate = ConnectionGate(limits: DoorLimits(), now: .zero)

@@ -65,6 +65,29 @@ import WebSockets
     #expect(stage.door.statistics.requests == [.ping: 1])
   }
 
+  /// The gate hears of each question that goes out.
+  @Test func whoIsAskedMayAnswer() async throws {
+    var limits = DoorLimits()
+    (limits.dataPerSecond, limits.dataBurst) = (0.001, 1)
+    let asked = MessageRequested(requestId: "q1", from: "anna", topic: "x", data: 1, expiresAt: 5, remainingMs: 5)
+    let stage = try Stage(
+      limits: limits,
+      core: { command in
+        guard case .request(let connection, let id, let request) = command else { return [] }
+        guard case .session(.ping) = request else { return [.reply(connection, id, .success(.empty))] }
+        return [
+          .reply(connection, id, .success(.resumed(.replayed(0)))),
+          .event(connection, EventMessage(seq: 1, serverTime: 5, event: .messageRequested(asked))),
+        ]
+      })
+    let peer = try stage.connect()
+    peer.ask(1, "ping")
+    #expect(await eventually { peer.texts.count == 2 })
+    for id in 2...4 { peer.ask(id, "message.answer", #"{"requestId":"q1","data":1}"#) }
+    #expect(await eventually { peer.texts.count == 5 })
+    #expect(peer.errors.map(\.id) == ["4"] && peer.errors.map(\.code) == [1006])
+  }
+
   @Test func anEventForSeveralReachesEachUnderItsOwnNumber() async throws {
     let stage = try Stage(core: obliging)
     let peers = try (0..<3).map { _ in try stage.connect() }

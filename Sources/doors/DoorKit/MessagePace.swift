@@ -49,6 +49,12 @@ public struct MessagePace: Sendable {
     return verdict(dataBucket.take(at: now))
   }
 
+  /// An answer that somebody waits for has come: who asks has a pace, and whoever is asked must not pay for it.
+  public mutating func answer() {
+    wrongInARow = 0
+    tooFast = max(0, tooFast - 1)
+  }
+
   /// A message that is wrong has come. It takes its turn as well: refusing it is work.
   public mutating func wrong(at now: Instant) -> Verdict {
     wrongInARow += 1

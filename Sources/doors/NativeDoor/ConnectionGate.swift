@@ -43,6 +43,8 @@ struct ConnectionGate: Sendable {
   var tries = TokenTries()
   private var unanswered: Set<RequestID> = []
   private var unansweredMessages: Set<RequestID> = []
+  /// Questions of others that were told, and that nothing was answered to yet.
+  private var questions = 0
   /// The resume that waits for its reply, of a connection without a session.
   private(set) var resume: RequestID?
 
@@ -73,6 +75,9 @@ struct ConnectionGate: Sendable {
     if resume == id { resume = nil }
   }
 
+  /// Somebody asks whoever is here: one answer is no matter of their pace.
+  mutating func asked() { questions = min(questions + 1, limits.dataBurst) }
+
   /// The connection has a session now.
   mutating func began() {
     pace.admit()
@@ -92,8 +97,13 @@ struct ConnectionGate: Sendable {
 
   private mutating func pass(_ id: RequestID, _ request: Request, _ now: Instant) -> Action {
     let isData = if case .message = request { true } else { false }
-    let verdict = isData && hadSession ? pace.data(at: now) : pace.message(request.weight, at: now)
-    if let action = refusal(verdict, id) { return action }
+    if case .message(.answer) = request, questions > 0 {
+      questions -= 1
+      pace.answer()
+    } else {
+      let verdict = isData && hadSession ? pace.data(at: now) : pace.message(request.weight, at: now)
+      if let action = refusal(verdict, id) { return action }
+    }
     if tries.isWaiting, request.hasToWait(hadSession) {
       return .refuse(id, Self.rateLimited("A token of this connection waits to be looked at.", wait: Self.tokenWait))
     }

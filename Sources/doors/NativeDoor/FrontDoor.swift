@@ -264,7 +264,9 @@ public final class FrontDoor: ClientDoor {
       noteRefusedResume(connection, id, error)
       answer(connection, id, .failure(id, error))
       if error.code == .authFailed { blame(connection) }
-    case .event(let connection, let message): send(.event(message), to: connection)
+    case .event(let connection, let message):
+      if case .messageRequested = message.event { gates.with { $0[connection]?.asked() } }
+      send(.event(message), to: connection)
     case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
     case .stream: break  // Its clients have no streams.

@@ -52,7 +52,9 @@ struct Budgets: Sendable {
     if let network = identity.network, let wait = networkRates.wait(of: network, for: weight, at: now.instant) {
       throw .tooMuch(wait)
     }
-    if let wait = messageRates.take(ClaimedUser(identity), weight, at: now.instant) {
+    // An answer is paid by who asks.
+    if case .answer = message {
+    } else if let wait = messageRates.take(ClaimedUser(identity), weight, at: now.instant) {
       throw .tooOften("sending messages", wait)
     }
     if let network = identity.network { _ = networkRates.take(network, weight, at: now.instant) }

@@ -9,9 +9,9 @@ import RoostProtocol
 struct DataMessages: Sendable {
   /// What rooms may still be told.
   var paces: RoomPaces
-  var questions = OpenQuestions()
+  var questions: OpenQuestions
 
-  init(_ rules: ConferenceRules) { paces = RoomPaces(rules) }
+  init(_ rules: ConferenceRules) { (paces, questions) = (RoomPaces(rules), OpenQuestions(rules)) }
 
   /// Sends a message to all others in the room, or to some.
   /// - Throws: 2005 and 2006 outside the room, 3006 outside the call, 1005 for who may not write there, 1006 where the room is told too much.

@@ -17,7 +17,8 @@ package enum MessageWeight {
     return switch request {
     case .send(let params):
       of([params.room ?? params.callId, params.topic] + names + (params.to ?? []), params.data)
-    case .request(let params): of([params.room ?? params.callId, params.topic, params.to] + names, params.data)
+    // With one more for the answer: whoever is asked pays nothing.
+    case .request(let params): 1 + of([params.room ?? params.callId, params.topic, params.to] + names, params.data)
     case .answer(let params): of([params.requestId] + names, params.data)
     }
   }

@@ -74,6 +74,7 @@ extension Seating {
     for subscription in media[id].subscriptions.values.sorted() { Subscribing.remove(subscription, &media, &step) }
     step.count(.left(.moved))
     table.move(id, to: target)
+    messages.left(id, &step)
     for track in media.tracks(of: id) {
       Publishing.take(track, to: target, &media, table, &step)
       Publishing.report(.trackUnpublished, track, table, &step)
