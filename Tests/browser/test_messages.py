@@ -163,7 +163,28 @@ def test_a_page_sends_and_hears(person, room):
     ben.page.wait_for_function("told.length === 1")
     told = ben.page.evaluate("told")[0]
     assert (told["topic"], told["data"], told["displayName"]) == ("pointer", {"x": 0.5}, "Anna")
-    ben.page.evaluate("roost.room.addEventListener('question', ({ detail }) => detail.answer(detail.data + 1))")
+    ben.page.evaluate("roost.room.addEventListener('question', ({ detail }) => detail.topic === 'count' && detail.answer(detail.data + 1))")
     assert anna.page.evaluate("async () => await roost.room.ask([...roost.room.participants.values()].find((one) => one.displayName === 'Ben').user, 'count', 41)") == 42
+    # Longer than other requests may take: the server says that it is over.
+    ask = """async () => {
+      const [{ Session }, ben] = [await import("/session.js"), [...roost.room.participants.values()].find((one) => one.displayName === "Ben")];
+      Session.requestTimeoutMs = 300;
+      const asked = performance.now();
+      const error = await roost.room.ask(ben.user, "nothing", 1, { timeoutMs: 1000 }).catch((error) => error);
+      Session.requestTimeoutMs = 20_000;
+      return [error.code, error.data.reason, performance.now() - asked >= 950];
+    }"""
+    assert anna.page.evaluate(ask) == [1012, "timeout", True]
+    # What a resume tells too late is not shown. The control: what is told in time is.
+    late = """() => {
+      const heard = [];
+      roost.room.addEventListener("question", ({ detail }) => heard.push(detail.requestId));
+      for (const [requestId, left] of [["q1", -1000], ["q2", 5000]]) {
+        const params = { requestId, from: "x", topic: "late", data: 1, expiresAt: roost.client.session.serverNow + left, remainingMs: 1 };
+        roost.client.session.dispatchEvent(new CustomEvent("notification", { detail: { method: "message.requested", params } }));
+      }
+      return heard;
+    }"""
+    assert ben.page.evaluate(late) == ["q2"]
     with pytest.raises(Exception, match="topic"):
         anna.page.evaluate("roost.room.send('', 1)")

@@ -618,9 +618,10 @@ export class Room extends EventTarget {
     "message.received": (room, { callId, from, displayName, topic, data }) => {
       if (callId === undefined || callId === room.callId) emit(room, "message", { from, displayName, topic, data });
     },
-    "message.requested": (room, { callId, requestId, from, displayName, topic, data }) => {
+    "message.requested": (room, { callId, requestId, from, displayName, topic, data, expiresAt }) => {
+      if (room.#client.session._isOver(expiresAt)) return; // told after a resume, and over by now
       const answer = (said) => room.#client.request("message.answer", { requestId, data: said });
-      if (callId === undefined || callId === room.callId) emit(room, "question", { from, displayName, topic, data, answer });
+      if (callId === undefined || callId === room.callId) emit(room, "question", { requestId, from, displayName, topic, data, expiresAt, answer });
     },
     "subscription.paused": (room, params) => room.#updateSubscription(params, pauseOf(params)),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),

@@ -356,8 +356,11 @@ export interface RoomEvents {
   chat: { message: ChatMessage };
   /** Somebody, or where `from` is empty the application, has sent a custom message. */
   message: { from: string; displayName?: string; topic: string; data: unknown };
-  /** Somebody waits for an answer. */
-  question: { from: string; displayName?: string; topic: string; data: unknown; answer(data: unknown): Promise<unknown> };
+  /** Somebody waits for an answer, until `expiresAt` by the server's clock. What is over is not told. `answer` is rejected with 3003 where nobody waits any more. */
+  question: {
+    requestId: string; from: string; displayName?: string; topic: string; data: unknown; expiresAt: number;
+    answer(data: unknown): Promise<unknown>;
+  };
   roleChanged: { participant: Participant };
   /** It was raised, or is down. */
   handChanged: { participant: Participant };

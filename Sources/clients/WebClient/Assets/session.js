@@ -9,7 +9,7 @@ import { RoostError } from "./errors.js";
  * (the server had forgotten the session, and a new one stands) · `grants` `{grants, room?}`.
  */
 export class Session extends EventTarget {
-  /** Raise it for networks where a round trip takes seconds; a request still unanswered then fails with −2. */
+  /** Raise it for networks where a round trip takes seconds; a request still unanswered then fails with −2. One to another client has its own time besides. */
   static requestTimeoutMs = 20_000;
   /**
    * After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. While
@@ -31,7 +31,7 @@ export class Session extends EventTarget {
   isWaiting = () => false;
 
   #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #pinged = 0; #pings = 0;
-  #watch = null; #wake = null; #resumable = false; #clock = 0; #rival = null; #doubt = null; #hurries = false;
+  #watch = null; #wake = null; #resumable = false; #clock = 0; #greeted = 0; #rival = null; #doubt = null; #hurries = false;
   #tokens = null; #allowed = "";
   /** Of a session that is closed: when its socket is, too. */
   _gone = Promise.resolve();
@@ -51,6 +51,11 @@ export class Session extends EventTarget {
   /** The server's time now, in milliseconds since 1970, whatever this machine's clock says. @returns {number} */
   get serverNow() {
     return Date.now() + this.#clock;
+  }
+
+  /** Whether a time of the server's is over, by a clock that nobody sets; where it stands still in a sleeping machine, not yet. */
+  _isOver(time) {
+    return time <= this.hello.serverTime + performance.now() - this.#greeted;
   }
 
   /** Opens the socket and says hello. @returns {Promise<object>} its result */
@@ -124,14 +129,16 @@ export class Session extends EventTarget {
     if (this.state === "closed" || (this.state === "idle" && !immediate)) return Promise.reject(new RoostError(-3));
     const id = this.#nextId++;
     const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    // That nobody has answered a question is for the server to say.
+    const patience = Session.requestTimeoutMs + (method === "message.request" ? params.timeoutMs ?? 10_000 : 0);
     return new Promise((resolve, reject) => {
       const waiting = { text, immediate, resolve, reject, timer: null };
       // The server cannot answer while the socket is down; that time does not count.
       const tick = () => {
         if (immediate || this.state === "open") this.#settle(id, new RoostError(-2, method));
-        else waiting.timer = setTimeout(tick, Session.requestTimeoutMs);
+        else waiting.timer = setTimeout(tick, patience);
       };
-      waiting.timer = setTimeout(tick, Session.requestTimeoutMs);
+      waiting.timer = setTimeout(tick, patience);
       this.#pending.set(id, waiting);
       if (immediate || this.state === "open") this.#socket?.send(text);
     });
@@ -158,7 +165,7 @@ export class Session extends EventTarget {
     if (!this.#socket) throw new RoostError(this.state === "closed" ? -3 : -1); // gone while the application made a token
     this.#lastSeq = 0;
     this.hello = await this.#request("session.hello", { ...this.#identity, user: this.#identity.user ?? user, token, resumeToken, ...(this.state === "reconnecting" && { takeover: true }) }, true);
-    this.#clock = this.hello.serverTime - Date.now();
+    [this.#clock, this.#greeted] = [this.hello.serverTime - Date.now(), performance.now()];
     this.#resumable = true;
     tokens?.keep();
   }
