@@ -180,6 +180,11 @@ import Testing
     #expect(ids.allSatisfy { here.anna.replies[$0] == nil } && here.asked(here.ben).count == 16)
     let more = here.ask(here.anna, "B")
     #expect(here.error(here.anna, more)?.code == .rateLimited)
+    // With all their sessions together.
+    let (tablet, carl) = (here.scene.client("A", "tablet"), here.scene.client("C"))
+    for one in [tablet, carl] { _ = try here.scene.join(one, "hall").get() }
+    let elsewhere = Request.message(.request(MessageRequestParams(room: "hall", to: "C", topic: "vote", data: 1)))
+    #expect(here.scene.code(tablet, elsewhere) == .rateLimited)
     let other = here.ask(here.ben, "A")
     #expect(here.ben.replies[other] == nil, "the control: somebody else may")
     here.scene.advance(.seconds(10))
@@ -333,7 +338,7 @@ import Testing
       for one in people { _ = try scene.join(one).get() }
       for _ in 0..<60 {
         let (one, other) = (people[Int(random.next() % 3)], people[Int(random.next() % 3)])
-        switch random.next() % 8 {
+        switch random.next() % 10 {
         case 0...2:
           let id = one.makeID()
           let params = MessageRequestParams(
@@ -342,11 +347,21 @@ import Testing
           asked.append((one, id))
           scene.apply(.request(one.connection, id, .message(.request(params))))
         case 3, 4:
+          let answerer = random.next() % 4 == 0 ? other : one
           for case .messageRequested(let request) in one.take() {
-            _ = scene.code(one, .message(.answer(MessageAnswerParams(requestId: request.requestId, data: 1))))
+            _ = scene.code(answerer, .message(.answer(MessageAnswerParams(requestId: request.requestId, data: 1))))
           }
         case 5: _ = scene.code(one, .room(.leave(RoomParams(room: "demo"))))
         case 6: _ = scene.join(one)
+        case 7: _ = scene.operate(.move(user: one.user, room: "demo", to: "hall"))
+        case 8:
+          scene.cut(one)
+          scene.advance(.milliseconds(Int(random.next() % 1_900)))
+          _ = try scene.resume(one).get()
+          // As clients do.
+          for (client, id) in asked where client === one && client.replies[id] == nil {
+            scene.apply(.request(one.connection, id, try #require(one.requests[id])))
+          }
         default: scene.advance(.milliseconds(Int(random.next() % 2_000)))
         }
       }
