@@ -159,7 +159,7 @@ private final class Apart {
   /// Of what rooms say to sessions.
   private func session(of message: SessionMessage) -> SessionID? {
     switch message {
-    case .tell(_, let session), .seated(let session, _), .unseated(let session), .stream(let session, _, _): session
+    case .tell(_, let session), .seated(let session, _, _), .unseated(let session), .stream(let session, _, _): session
     case .answer(let key, _), .noteRefusal(let key, _, _, _): key.session
     default: nil
     }

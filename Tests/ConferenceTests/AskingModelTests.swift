@@ -135,7 +135,12 @@ private final class AskingModel {
     answered = scene.questions.count
     guard !pending.isEmpty else { return }
     let index = pending.remove(at: Int.random(in: 0..<pending.count, using: &random))
-    here.answer(any([.yes, .yes, .yes, .no(code: "unpaid"), .nothing]), index)
+    var changes = QuestionChanges()
+    if case .join = scene.questions[index].question.wish {
+      changes.grants = any([[.subscribe], [.publishAudio, .chat], .all])
+    }
+    let yes: QuestionAnswer = changes == QuestionChanges() ? .yes : .changed(changes)
+    here.answer(any([.yes, .yes, yes, .no(code: "unpaid"), .nothing]), index)
   }
 
   private func breakOff() {

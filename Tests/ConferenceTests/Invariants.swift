@@ -221,6 +221,9 @@ enum Invariants {
     let rights = core.sessions.table.rightsNow(of: session.id)
     hold(rights.isSubset(of: session.identity.rights) && session.identity.rights.isSubset(of: session.grants.granted))
     hold(session.grants.told == rights, "the client knows what it may do")
+    if let stay = session.grants.stay {
+      hold(stay.room == session.place?.room && rights.isSubset(of: stay.rights), "what is left holds where it sits")
+    }
   }
 
   /// What is counted as people come and go is what there is.
@@ -366,6 +369,7 @@ extension MemberFacts {
   fileprivate func isSame(as other: MemberFacts) -> Bool {
     let (ours, theirs) = (presence, other.presence)
     return session == other.session && identity == other.identity && roomRights == other.roomRights
+      && stay == other.stay && given == nil
       && capabilities == other.capabilities && ours.isConnected == theirs.isConnected
       && ours.reachedFrom == theirs.reachedFrom && ours.isOverdue == theirs.isOverdue && ours.lostAt == theirs.lostAt
   }

@@ -231,6 +231,26 @@ extension EndToEnd {
       }
     }
 
+    /// What an answer to a join leaves holds for what comes after it, by whatever door: what is published there, and played.
+    @Test(arguments: WayIn.allCases) func grantsOfAStayHoldAtEachDoor(door: WayIn) async throws {
+      let application = try Application { user, _ in
+        let left = user.contains("carl") ? #""chat""# : #""publish:audio", "publish:video", "subscribe""#
+        return TinyAnswer("200 OK", #"{"allow": true, "grants": [\#(left)]}"#)
+      }
+      defer { application.stop() }
+      try await with(application) { server, port in
+        let ben = HTTPComer("ben", .whip, server)
+        #expect(try await ben.join("demo") == nil)
+        for name in ["carl", "dora"] {
+          let said = try await publish(door, name, server, port)
+          let no = door == .flashphoner ? "You do not have the right to do this." : "FORBIDDEN"
+          #expect(said == (name == "carl" ? no : nil))
+        }
+        #expect(application.all.map { $0.json["hook"] as? String } == ["join", "join", "join"])
+        await ben.close()
+      }
+    }
+
     /// Who is in, and may not publish.
     @Test(arguments: [WayIn.native, .whip, .flashphoner]) func publishingIsRefusedAtEachDoor(door: WayIn) async throws {
       let application = try Application { user, _ in user.contains("carl") ? .no : .yes }

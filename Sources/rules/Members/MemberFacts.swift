@@ -12,27 +12,51 @@ package struct MemberFacts: Sendable {
   package let identity: Identity
   /// What operators have left of their rights in single rooms.
   package let roomRights: [String: Rights]
+  /// What the application has left of them in the room that they are in; nil: all.
+  package private(set) var stay: StayRights?
   /// What the device said of itself and the server acts on.
   package let capabilities: Set<ClientCapability>
   /// How they are connected.
   package let presence: Presence
   /// What the application has changed of the join or the offer that they come with.
   package private(set) var given: QuestionChanges?
+  /// The room that they are about to join.
+  private var joins: String?
   private let token: ResumeToken
 
   package init(
     _ session: SessionID, _ grants: Grants, _ capabilities: Set<ClientCapability>, _ presence: Presence,
     _ token: ResumeToken
   ) {
-    (self.session, identity, roomRights) = (session, grants.identity, grants.roomRights)
+    (self.session, identity, roomRights, stay) = (session, grants.identity, grants.roomRights, grants.stay)
     (self.capabilities, self.presence, self.token) = (capabilities, presence, token)
   }
 
-  /// The same with what the application has changed of a request.
-  package func with(_ given: QuestionChanges?) -> MemberFacts {
+  /// The same with what the application has changed of a request. `room`: the one that it joins.
+  package func with(_ given: QuestionChanges?, joining room: String?) -> MemberFacts {
     var facts = self
-    facts.given = given
+    (facts.given, facts.joins) = (given, room)
     return facts
+  }
+
+  /// The same on a seat in a room: of what the application has changed that is left which holds for the stay.
+  package func settled(in room: String) -> MemberFacts {
+    var facts = with(nil, joining: nil)
+    facts.stay = left(in: room).map { StayRights(room: room, rights: $0) }
+    return facts
+  }
+
+  /// The same in another room, to which they are moved. Nobody was asked about it: what is left to them goes along.
+  package func moved(to room: String) -> MemberFacts {
+    var facts = with(nil, joining: nil)
+    facts.stay = stay.map { StayRights(room: room, rights: $0.rights) }
+    return facts
+  }
+
+  /// What the application has left of their rights in a room, or would; nil: all.
+  package func left(in room: String) -> Rights? {
+    if let grants = given?.grants, joins == room { return grants.union(.ofEveryStay) }
+    return stay?.room == room ? stay?.rights : nil
   }
 
   package var user: String { identity.user }
@@ -68,12 +92,29 @@ package struct Grants: Sendable {
   package var granted: Rights
   /// What operators have left of their rights in single rooms.
   package var roomRights: [String: Rights] = [:]
+  /// What the application has left of them in the room that they are in; nil: all.
+  package var stay: StayRights?
   /// What their client takes for its grants where it is now; nil where it may be wrong.
   package var told: Rights?
 
   package init(identity: Identity, granted: Rights, told: Rights? = nil) {
     (self.identity, self.granted, self.told) = (identity, granted, told)
   }
+}
+
+/// What an application has left of somebody's rights in one room, as long as they stay there.
+package struct StayRights: Hashable, Sendable {
+  package let room: String
+  package let rights: Rights
+
+  package init(room: String, rights: Rights) { (self.room, self.rights) = (room, rights) }
+}
+
+extension Rights {
+  /// What no room is asked for: calls are not in it.
+  package static let ofNoRoom: Rights = [.call, .invite, .admin]
+  /// What an answer to a join takes from nobody: a yes lets them in.
+  fileprivate static let ofEveryStay = ofNoRoom.union(.join)
 }
 
 /// A seat, and the name of its room.

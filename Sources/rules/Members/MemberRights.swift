@@ -13,8 +13,11 @@ extension Rights {
 }
 
 extension MemberFacts {
-  /// What one may do in a room, or would: operators may have left less there than elsewhere.
-  package func rights(in room: String) -> Rights { identity.rights.intersection(roomRights[room] ?? identity.rights) }
+  /// What one may do in a room, or would: operators, and the application, may have left less there than elsewhere.
+  package func rights(in room: String) -> Rights {
+    let rights = identity.rights.intersection(roomRights[room] ?? identity.rights)
+    return left(in: room).map { rights.intersection($0) } ?? rights
+  }
 
   /// Whether one may join rooms, this one among them: calls' rooms are entered through their calls.
   /// - Throws: 1005.

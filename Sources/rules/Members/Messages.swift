@@ -52,7 +52,7 @@ package enum SessionMessage: Sendable {
   /// The answer of a request, wherever its session is connected. Of a room in the reply the session says at which of its events it stands.
   indirect case answer(RequestKey, Result<Reply, ErrorObject>)
   /// A session has a seat.
-  case seated(SessionID, MemberPlace)
+  case seated(SessionID, MemberPlace, left: Rights?)
   /// A session's seat is gone.
   case unseated(SessionID)
   /// What goes into a user's list, for each of their devices that may see it.

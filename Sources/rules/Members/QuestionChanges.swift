@@ -10,7 +10,7 @@ public struct QuestionChanges: Hashable, Sendable {
   public var metadata: RawJSON?
   /// How many people there may be where they come in, themselves included; never more than their token says.
   public var cap: Int?
-  /// What is left of their grants; what their token does not give it does not give.
+  /// What is left of their grants, for a session or for a stay in a room; what their token does not give it does not give.
   public var grants: Rights?
   /// What is taken of what they publish.
   public var published: PublishLimits?

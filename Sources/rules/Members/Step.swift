@@ -159,9 +159,9 @@ package struct Step {
     send(.sessions(.answer(key, result)))
   }
 
-  /// Rooms have given a session a seat.
-  package mutating func tellSeated(_ session: SessionID, on seat: SeatID, in room: String) {
-    send(.sessions(.seated(session, MemberPlace(seat: seat, room: room))))
+  /// Rooms have given a session a seat, or the application has left it something else on that. `left`: of its rights there; nil: all.
+  package mutating func tellSeated(_ session: SessionID, on seat: SeatID, in room: String, left: Rights? = nil) {
+    send(.sessions(.seated(session, MemberPlace(seat: seat, room: room), left: left)))
   }
 
   /// Rooms have taken a session's seat.

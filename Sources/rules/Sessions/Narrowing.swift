@@ -109,11 +109,6 @@ struct Limits: Hashable, Sendable {
   var rooms: [String: Rights] = [:]
 }
 
-extension Rights {
-  /// What no room is asked for: calls are not in it.
-  fileprivate static let ofNoRoom: Rights = [.call, .invite, .admin]
-}
-
 extension Sessions {
   /// Leaves a user these rights, of those that their tokens give: everywhere, or in a room.
   /// - Returns: to how many of their sessions that is news.

@@ -66,6 +66,14 @@ extension Sessions {
   /// What operators have left of a session's rights may be another.
   mutating func limit(_ id: SessionID, _ step: inout Step) { change(id, &step) { _ in } }
 
+  /// A session has a seat. Where it had that already, the application has left it something else there.
+  mutating func seated(_ id: SessionID, _ place: MemberPlace, left: Rights?, _ step: inout Step) {
+    if table[id]?.place == place { return change(id, &step) { $0.assign(place, left: left, to: id) } }
+    table.assign(place, left: left, to: id)
+    // What was said of it before it sat down may come to the room behind its seat.
+    if left != nil, let facts = table.facts(of: id) { step.send(.rooms(.note(facts))) }
+  }
+
   /// Takes from a session's rights what operators have taken from its user.
   mutating func limitRights(of id: SessionID, _ now: Now) {
     guard let identity = table[id]?.identity else { return }

@@ -222,20 +222,29 @@ struct SessionTable: Sendable {
 
   // MARK: - Seats
 
-  /// A session has a seat.
-  mutating func assign(_ place: MemberPlace, to id: SessionID) {
+  /// A session has a seat. `left`: what the application has left of its rights there; nil: all.
+  mutating func assign(_ place: MemberPlace, left: Rights?, to id: SessionID) {
+    reconsiderGrants(of: id)
     all[id]?.place = place
-    if all[id]?.grants.roomRights.isEmpty == false { misinformed.insert(id) }
+    all[id]?.grants.stay = left.map { StayRights(room: place.room, rights: $0) }
+    reconsiderGrants(of: id)
     waiting.cancel(id)
     reconsider(id)
   }
 
   /// A session has no seat any more.
   mutating func unseat(_ id: SessionID, at now: Instant) {
+    reconsiderGrants(of: id)
     all[id]?.place = nil
-    if all[id]?.grants.roomRights.isEmpty == false { misinformed.insert(id) }
+    all[id]?.grants.stay = nil
     noteWaiting(id, at: now)
     reconsider(id)
+  }
+
+  /// Where a session has less in single rooms, its client may be wrong about what it may do where it is now.
+  private mutating func reconsiderGrants(of id: SessionID) {
+    guard let grants = all[id]?.grants, grants.stay != nil || !grants.roomRights.isEmpty else { return }
+    misinformed.insert(id)
   }
 
   // MARK: - Who only waits

@@ -51,7 +51,7 @@ package struct Sessions: Sendable {
       for session in sessions { table.reconsider(session) }
       table.send(event, to: sessions, &step)
     case .answer(let key, let result): table.finish(key, result, &step)
-    case .seated(let session, let place): table.assign(place, to: session)
+    case .seated(let session, let place, let left): seated(session, place, left: left, &step)
     case .unseated(let session): unseated(session, &step)
     case .record(let record, let isStored): table.tell(record, isStored: isStored, &step)
     case .stream(let session, let stream, let change):

@@ -49,7 +49,7 @@ extension ConferenceCore {
     }
     let facts = sessions.facts(of: key.session)
     let asked = MemberRequest(
-      request, key, given == nil ? facts : facts?.with(given), silence, isInCall: isInCall)
+      request, key, given == nil ? facts : facts?.with(given, joining: request.roomName), silence, isInCall: isInCall)
     rooms.apply(.serve(asked), &step)
   }
 }

@@ -77,7 +77,7 @@ enum Doors {
       try rooms.chats.take(of: session.identity, "knocking", at: step.now.instant)
       try rooms.knocks.take(session.identity, at: step.now.instant)
     }
-    lobby.knock(Lobby.Knocker(session, displayName: name))
+    lobby.knock(Lobby.Knocker(session.with(nil, joining: nil), displayName: name))
     if rooms.table.stays[session.session]?.knocksAt != room.name {
       leaveLobby(session.session, &rooms.seating.table, &step)
     }

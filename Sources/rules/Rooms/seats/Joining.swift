@@ -81,7 +81,12 @@ extension Rooms {
   ) throws(ErrorObject) -> SeatID? {
     let (id, params) = (key.session, params.allowed(to: session))
     switch try entry(params, session, step.now) {
-    case .rejoin(let seat): return try rejoin(params, seat, &step)
+    case .rejoin(let seat):
+      let renewed = try rejoin(params, seat, &step)
+      let left = session.left(in: params.room)
+      guard left != seat.member.left(in: params.room) else { return renewed }
+      step.answer(key, .success(.room(try renewed.reply(in: self, at: step.now))))
+      step.tellSeated(id, on: renewed, in: params.room, left: left)
     case .takeOver(let other): return try takeOver(other, params, session, key, silence, &step)
     case .knock(let room): try Doors.knock(session, params, at: room, &self, &step)
     case .free(let room, let roomRules):

@@ -24,13 +24,14 @@ extension Rooms {
     }
     let media = table[key]?.effectiveMedia ?? .video
     let params = RoomJoinParams(room: name, displayName: seat.displayName, media: media)
-    switch try entry(params, seat.member, isMove: true, step.now) {
+    let member = seat.member.moved(to: name)
+    switch try entry(params, member, isMove: true, step.now) {
     case .rejoin: return false
     case .takeOver: throw ErrorObject(.alreadyJoined)
     case .knock: throw ErrorObject(.inLobby)
     case .free(let room, let rules):
       let target = room ?? addRoom(name: name, rules: rules, isNamed: false, &step)
-      if seat.member.mayDecideMedia(of: name) { RoomMedia.decide(media, of: target, &seating, &step) }
+      if member.mayDecideMedia(of: name) { RoomMedia.decide(media, of: target, &seating, &step) }
       step.add(.askMove(seat.id, to: target))
     }
     return true
@@ -55,7 +56,7 @@ extension Rooms {
         room: table.name(of: target), displayName: old.displayName, metadata: old.metadata,
         autoSubscribe: old.autoSubscribe, views: views == 0 ? nil : views)
       seating.leave(id, .moved, &step)
-      moved = seating.take(old.member, in: target, params, &step)
+      moved = seating.take(old.member.moved(to: params.room), in: target, params, &step)
       // The others see how it is with them in what they hear of their coming.
       seating.table.update(moved) { $0.health.isAnnouncedLost = !old.member.presence.isConnected }
     }
@@ -73,6 +74,7 @@ extension Seating {
     let id = old.id
     for subscription in media[id].subscriptions.values.sorted() { Subscribing.remove(subscription, &media, &step) }
     step.count(.left(.moved))
+    table.note(old.member.moved(to: table.name(of: target)))
     table.move(id, to: target)
     messages.left(id, &step)
     for track in media.tracks(of: id) {
@@ -91,7 +93,7 @@ extension Seating {
     step.tell(.participantLeft(left), in: old.room, of: table)
     if table[old.room]?.members.isEmpty == true { emptied(old.room, &step) }
     guard let seat = table.seats[id] else { return }
-    step.tellSeated(seat.session, on: id, in: table.name(of: target))
+    step.tellSeated(seat.session, on: id, in: table.name(of: target), left: seat.member.stay?.rights)
     table.grantReplacesRole(of: seat)
     for track in Publishing.untaken(of: seat, self, at: step.now.instant) {
       Publishing.end(track, isKnown: false, &media, table, &step)

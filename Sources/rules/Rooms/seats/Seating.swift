@@ -51,8 +51,8 @@ struct Seating: Sendable {
   @discardableResult
   mutating func take(_ member: MemberFacts, in room: RoomKey, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
     var seat = Seat(
-      id: SeatID(step.makeNumber()), participant: ParticipantID(step.makeNumber()), room: room, member: member,
-      displayName: params.displayName ?? member.displayName,
+      id: SeatID(step.makeNumber()), participant: ParticipantID(step.makeNumber()), room: room,
+      member: member.settled(in: table.name(of: room)), displayName: params.displayName ?? member.displayName,
       metadata: params.metadata ?? .emptyObject)
     seat.autoSubscribe = params.autoSubscribe ?? true
     seat.isPlayer = member.isPlayer(in: room, table)
@@ -71,8 +71,9 @@ struct Seating: Sendable {
     _ position: Int?, of old: Seat, with member: MemberFacts, _ params: RoomJoinParams, _ step: inout Step
   ) -> SeatID {
     var seat = Seat(
-      id: SeatID(step.makeNumber()), participant: old.participant, room: old.room, member: member,
-      displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata)
+      id: SeatID(step.makeNumber()), participant: old.participant, room: old.room,
+      member: member.settled(in: table.name(of: old.room)), displayName: params.displayName ?? old.displayName,
+      metadata: params.metadata ?? old.metadata)
     seat.autoSubscribe = params.autoSubscribe ?? true
     seat.isPlayer = old.isPlayer
     seat.holder = ShareHolder(member.identity)
@@ -103,7 +104,7 @@ struct Seating: Sendable {
   /// Registers a seat, opens its media and its views, and subscribes it to what there is.
   private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
     table.insert(seat, at: position)
-    step.tellSeated(seat.session, on: seat.id, in: table.name(of: seat.room))
+    step.tellSeated(seat.session, on: seat.id, in: table.name(of: seat.room), left: seat.member.stay?.rights)
     table.grantReplacesRole(of: seat)
     let kind = table[seat.room]?.effectiveMedia ?? .video
     step.add(

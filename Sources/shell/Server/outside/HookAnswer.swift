@@ -159,7 +159,7 @@ extension Question.Kind {
   fileprivate var changes: [String] {
     switch self {
     case .hello: ["displayName", "cap", "grants"]
-    case .join: ["displayName", "metadata", "cap"]
+    case .join: ["displayName", "metadata", "cap", "grants"]
     case .callStart, .callAccept: ["metadata"]
     case .publish: ["codecs", "layers", "maxBitrate"]
     case .callInvite: []
