@@ -45,7 +45,7 @@ KINDS = {
     "gone without a word": Kind(by_socket.vanish, 5, ("granted", "came back: granted"), BUSY),
     "a seat without media": Kind(by_socket.no_media, 3, ("refused, then proven",), BUSY),
     "deaf": Kind(by_socket.deaf, 0.5, ("closed 4002",), (*BUSY, "closed 1006")),
-    "much data": Kind(by_socket.messages, 0.5, ("1006",), (*BUSY, "granted", "closed 4002")),
+    "much data": Kind(by_socket.messages, 0.5, ("1006",), (*BUSY, "closed 4002")),
     "calls that break": Kind(by_socket.ring_and_vanish, 0.5, ("rung", "accepted: granted"), ("3008", "3010", "3011")),
 }
 OTHERS = 0.1
