@@ -254,9 +254,48 @@ import Testing
     let first = here(.all) { $0.storesRecords = true }
     try join(first, [.subscribe])
     #expect(first.scene.stores.isEmpty, "nothing is written of it")
-    let next = here(.all) { $0.storesRecords = true }
-    try join(next, nil)
-    #expect(chat(next.anna, next) == nil)
+  }
+
+  /// What is left holds on the seat where the rest of a join is refused: the answer's name is another's, or they are banned and come in by
+  /// a grant that is taken.
+  @Test(arguments: [true, false]) func aRefusedJoinLeavesNoMore(isTaken: Bool) throws {
+    let here = here()
+    let ben = here.scene.client("B")
+    try join(here, nil, from: ben, name: "Ben")
+    try join(here, nil)
+    let id = here.send(.room(.join(RoomJoinParams(room: "demo", displayName: "other"))))
+    var changes = QuestionChanges()
+    (changes.grants, changes.displayName) = ([.subscribe], isTaken ? "Ben" : "free")
+    here.answer(.changed(changes))
+    #expect((here.error(id)?.code == .nameTaken) == isTaken)
+    #expect(told(here.anna) == [Self.left([.subscribe])] && chat(here.anna, here) == .forbidden)
+    #expect(chat(ben, here) == nil)
+  }
+
+  @Test(arguments: [true, false]) func whoIsBannedGoesWithTheGrantThatLetThemIn(keepsIt: Bool) throws {
+    let here = here(Rights.all.union(.moderate))
+    let ben = here.scene.client("B")
+    try join(here, nil, from: ben)
+    here.scene.rights = Rights.all.union(.moderate)
+    try join(here, nil)
+    #expect(here.isDone(here.send(Asked.leave)))
+    let ban = ModerateParams(room: "demo", action: .ban, user: "A")
+    #expect(here.scene.code(ben, .room(.moderate(ban))) == nil)
+    try join(here, nil)
+    let id = here.send(.room(.join(RoomJoinParams(room: "demo", displayName: "other"))))
+    here.answer(Self.answer(keepsIt ? [.chat, .moderate] : [.chat]))
+    #expect((here.error(id)?.code == .banned) == !keepsIt)
+    let isSeated = here.scene.core.seat(of: here.anna.connection) != nil
+    #expect(isSeated == keepsIt)
+  }
+
+  /// Who may not write changes nothing of themselves, and is not asked about.
+  @Test func whoMayNotWriteIsNotAskedAbout() throws {
+    let here = here()
+    try join(here, [.subscribe])
+    let asked = here.scene.questions.count
+    let id = here.send(.room(.join(RoomJoinParams(room: "demo", displayName: "other"))))
+    #expect(here.error(id)?.code == .forbidden && here.scene.questions.count == asked)
   }
 
   /// Where nobody answers and that allows it, nothing limits a join, nor what there is already.

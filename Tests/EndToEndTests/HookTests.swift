@@ -243,7 +243,7 @@ extension EndToEnd {
         #expect(try await ben.join("demo") == nil)
         for name in ["carl", "dora"] {
           let said = try await publish(door, name, server, port)
-          let no = door == .flashphoner ? "You do not have the right to do this." : "FORBIDDEN"
+          let no = door == .flashphoner ? "Restricted access" : "FORBIDDEN"
           #expect(said == (name == "carl" ? no : nil))
         }
         #expect(application.all.map { $0.json["hook"] as? String } == ["join", "join", "join"])

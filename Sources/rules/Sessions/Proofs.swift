@@ -55,12 +55,6 @@ extension Sessions {
     }
   }
 
-  /// What it changes is done.
-  mutating func renewed(_ key: RequestKey, _ rights: Rights, _ step: inout Step) {
-    table.compareGrants(of: key.session, rights)
-    table.finish(key, .success(.empty), &step)
-  }
-
   // MARK: - What becomes of rights
 
   /// What operators have left of a session's rights may be another.

@@ -69,7 +69,9 @@ package struct Sessions: Sendable {
     case .repeated(let key, let connection, let result):
       step.add(.reply(connection, key.id, result.map { table.stamped($0, for: key.session) }))
     case .renew(let key, let identity): renew(key, identity, &step)
-    case .renewed(let key, let rights): renewed(key, rights, &step)
+    case .renewed(let key, let rights):
+      table.compareGrants(of: key.session, rights)
+      table.finish(key, .success(.empty), &step)
     case .limit(let id): limit(id, &step)
     case .charge(let key, let rate, let action): charge(key, rate, then: action, &step)
     case .awaitSilence(let action, let seat): takeovers.hold(action, about: seat, &step)

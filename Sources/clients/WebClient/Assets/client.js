@@ -12,7 +12,7 @@ import { Session } from "./session.js";
  * `{method, params}`, every event of the wire as it came · `rejoined` `{room}` after the server had forgotten us ·
  * `incomingCall` `{call, from, inProgress, waiting}` ring · `callCreated` `{call}` another device of ours calls somebody ·
  * `callChanged` `{call}` anything about any call · `callMissed` `{call, why}` · `callRecord` `{record}` for one's list ·
- * `grants` `{grants, room?}` what one's token allows, at first and whenever that changes · `waiting` `{room}` at the door of a room.
+ * `grants` `{grants, room?}` what one may do where one is, at first and whenever that changes · `waiting` `{room}` at the door of a room.
  */
 export class RoostClient extends EventTarget {
   /** The room one sits in, if any; a call's room while one is in a call. @type {?Room} */

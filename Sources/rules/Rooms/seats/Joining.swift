@@ -8,14 +8,22 @@ extension Rooms {
   // MARK: - Join
 
   /// Joins, and leaves a line in the log either way. The reply comes with the seat; nil, too, where it has to be known first how silent
-  /// somebody's media are.
+  /// somebody's media are. What the application leaves of their rights holds on a seat that they have there already, even where the rest of
+  /// the join is refused; they hear of it behind the reply.
   mutating func joinLogged(
     _ params: RoomJoinParams, _ asked: MemberRequest, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     guard let member = asked.member else { throw ErrorObject(.notLoggedIn) }
+    let left = member.left(in: params.room)
+    let old = table.currentSeat(of: member.session).flatMap { table.name(of: $0.room) == params.room ? $0 : nil }
+    let changed = old?.member.left(in: params.room) == left ? nil : old
+    defer { if let changed { step.tellSeated(member.session, on: changed.id, in: params.room, left: left) } }
     do throws(ErrorObject) {
       guard let seat = try join(params, member, asked.key, asked.silence, &step) else { return nil }
-      return .room(try seat.reply(in: self, at: step.now))
+      let reply = Reply.room(try seat.reply(in: self, at: step.now))
+      guard changed != nil else { return reply }
+      step.answer(asked.key, .success(reply))
+      return nil
     } catch {
       step.count(.joinRefused(error.code))
       let fields = [("room", params.room), ("user", member.user), ("code", error.code.name)]
@@ -81,12 +89,7 @@ extension Rooms {
   ) throws(ErrorObject) -> SeatID? {
     let (id, params) = (key.session, params.allowed(to: session))
     switch try entry(params, session, step.now) {
-    case .rejoin(let seat):
-      let renewed = try rejoin(params, seat, &step)
-      let left = session.left(in: params.room)
-      guard left != seat.member.left(in: params.room) else { return renewed }
-      step.answer(key, .success(.room(try renewed.reply(in: self, at: step.now))))
-      step.tellSeated(id, on: renewed, in: params.room, left: left)
+    case .rejoin(let seat): return try rejoin(params, seat, &step)
     case .takeOver(let other): return try takeOver(other, params, session, key, silence, &step)
     case .knock(let room): try Doors.knock(session, params, at: room, &self, &step)
     case .free(let room, let roomRules):
