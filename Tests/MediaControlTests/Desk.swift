@@ -1,4 +1,4 @@
-// A director with one worker that remembers its commands.
+// A director, with one worker where nothing else is said, that remembers its commands.
 
 import Basics
 import Media
@@ -15,10 +15,7 @@ import Testing
 
 /// A director and what it has told its worker. The desk keeps the subscriptions, as the conference does.
 final class Desk {
-  var director = MediaDirector(
-    workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
-    fingerprint: .filled(with: 0x5a),
-    publishOptions: PublishOptions(), subscribeOptions: Desk.allAtOnce)
+  var director: MediaDirector
   private(set) var subscriptions: [SubscriptionID: Members.Subscription] = [:]
   /// What the conference has to hear of what was carried out.
   private(set) var news: [Members.Command] = []
@@ -32,9 +29,16 @@ final class Desk {
   }
 
   /// A desk at which the seats 1 … `seats` are open.
-  init(seats: UInt64 = 0) {
+  init(workers: Int = 1, spread: RoomSpread = .off, seats: UInt64 = 0) {
+    director = MediaDirector(
+      workers: (0..<workers).map { .init(addresses: [SocketAddress(v4: 0x7f00_0001, port: UInt16(40_000 + $0))]) },
+      fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions(), subscribeOptions: Desk.allAtOnce,
+      spread: spread)
     for seat in 0..<seats { open(seat + 1) }
   }
+
+  /// What a turn has led to, by worker.
+  func turn() -> [(worker: Int, commands: [WorkerCommand])] { director.pollCommands() }
 
   /// Commands since the last call.
   func commands() -> [WorkerCommand] { director.takeCommands().map(\.command) }
@@ -114,6 +118,42 @@ final class Desk {
     news += director.show(shown)
   }
 
+  /// Ends a track: those who receive it do no longer, and views show nothing, as the conference has it.
+  func end(_ track: UInt64) throws {
+    try take(track)
+    director.closeTrack(TrackID(track))
+  }
+
+  /// Takes a track away from all who receive it.
+  private func take(_ track: UInt64) throws {
+    for id in subscribers(of: TrackID(track)) {
+      if subscriptions[id]?.view == nil { unsubscribe(id) } else { try show(id.rawValue, nil) }
+    }
+  }
+
+  /// Closes a seat with these tracks, as the conference has it.
+  func leave(_ seat: UInt64, _ tracks: [UInt64]) throws {
+    for id in received(by: seat) { unsubscribe(id) }
+    for track in tracks { try end(track) }
+    director.closeSeat(SeatID(seat))
+  }
+
+  /// Moves a seat with these tracks to another room, as the conference has it; false where it has to be made anew there.
+  func move(_ seat: UInt64, _ tracks: [UInt64], to room: UInt64) throws -> Bool {
+    guard director.placement.mayMove(SeatID(seat), to: Members.RoomKey(room)) else { return false }
+    for id in received(by: seat) where subscriptions[id]?.view == nil { unsubscribe(id) }
+    for track in tracks { try take(track) }
+    for id in received(by: seat) { try show(id.rawValue, nil) }
+    _ = director.apply(
+      .moveSeat(SeatID(seat), room: Members.RoomKey(room), sound: SoundRules(), sends: SendingRights()))
+    return true
+  }
+
+  /// What a seat receives, views too.
+  func received(by seat: UInt64) -> [SubscriptionID] {
+    subscriptions.values.filter { $0.seat == SeatID(seat) }.map(\.id).sorted()
+  }
+
   private func known(_ id: SubscriptionID) throws -> Members.Subscription { try #require(subscriptions[id]) }
 
   /// Who receives a track.
@@ -171,6 +211,15 @@ final class Desk {
   /// The newest offer for a connection of a seat, if there is one.
   func offer(_ seat: UInt64, on connection: MediaConnectionID = .subscribe) -> ServerOffer? {
     director.takeOffers().last { $0.connection == ConnectionKey(seat: SeatID(seat), id: connection) }?.offer
+  }
+
+  /// Has everybody answer what they are offered, until nobody is.
+  func answerAll() throws {
+    var offers = director.takeOffers()
+    while !offers.isEmpty {
+      for offer in offers { try answer(offer.seat.rawValue, on: offer.connection.id, offer.offer) }
+      offers = director.takeOffers()
+    }
   }
 
   /// Answers the outstanding offer of a seat.

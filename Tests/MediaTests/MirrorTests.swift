@@ -178,6 +178,30 @@ struct MirrorTests {
     #expect(error < .milliseconds(20))
   }
 
+  /// A publisher that sends no parameter sets describes them after its track was brought: they cross, though the mirror is not told. The
+  /// control: its source is not told either.
+  @Test(arguments: [true, false]) func laterParameterSetsReachMirrors(isTold: Bool) throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let anna = try room.near.join("anna")
+    let bert = try room.far.join("bert")
+    let video = room.near.publish(anna, .video, codec: .h264ConstrainedBaseline)
+    room.near.track(video) { $0.sendsSets = false }
+    room.mirror(video, .video, publisher: anna)
+    let layer = room.near.layers(video)[0]
+    var described = ReceiveParameters(
+      mid: "0", kind: .video, payloads: Agreed.payloads(Agreed.publisher, .video),
+      extensions: Agreed.publisherExtensions,
+      encodings: [EncodingParameters(ssrc: layer.ssrc, rtxSSRC: layer.rtxSSRC)], nack: true)
+    described.parameterSets = [TestPayload.sequenceSet, TestPayload.pictureSet]
+    if isTold { room.near.apply(.updateProducer(video, parameters: described)) }
+    let late = room.far.subscribe(bert, to: video)
+    room.run(.seconds(2))
+    let units = room.far.stream(late)?.ordered.prefix(2).map(\.info.units) ?? []
+    #expect((units == [.sets, [.idr]]) == isTold, "\(units)")
+    #expect(isTold == (room.frames(late) > 45))
+  }
+
   /// A sender that begins anew while nobody hears it has another clock: it is not said of what crossed before.
   @Test func aReportIsOfTheStreamThatItIsAbout() throws {
     let room = try TwoWorkers()

@@ -16,15 +16,18 @@ import Threads
 @testable import Members
 @testable import Server
 
-/// A running conference with one worker, and what has left it.
+/// A running conference, with one worker where nothing else is said, and what has left it.
 private final class Stage: Sendable {
   private let conference: ConferenceThread
   private let heard = Locked<[ClientEffect]>([])
   private let told = Locked<[WorkerCommand]>([])
   private let lastRequest = Locked<Int64>(0)
   private let lines = Locked<[String]>([])
+  /// What was done for workers, in its order: pipes by their ends, and mirrors and transports by the worker that was told of them.
+  private let done = Locked<[String]>([])
 
-  init() {
+  init(workers: Int = 1, spread: RoomSpread = .off) {
+    let done = done
     let lines = lines
     var rules = ConferenceRules()
     rules.rooms["demo"] = RoomRules(kind: "demo")
@@ -35,13 +38,25 @@ private final class Stage: Sendable {
     conference = ConferenceThread(
       mailbox: Mailbox(), rules: [.default: rules], restored: [:],
       director: MediaDirector(
-        workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
-        fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions()),
+        workers: (0..<workers).map { .init(addresses: [SocketAddress(v4: 0x7f00_0001, port: UInt16(40_000 + $0))]) },
+        fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions(), spread: spread),
       logger: logger, lines: SessionLines(logger),
       outputs: ConferenceOutputs(
         deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _, _ in }, outside: { _, _ in },
         endNews: {},
-        command: { _, commands in told.withLock { $0 += commands } }, housekeeping: {}))
+        command: { worker, commands in
+          told.withLock { $0 += commands }
+          let kinds = commands.compactMap { command in
+            switch command {
+            case .addMirror: "mirror at \(worker)"
+            case .closeTransport: "close at \(worker)"
+            default: nil
+            }
+          }
+          done.withLock { $0 += kinds }
+        },
+        openPipe: { pipe in done.withLock { $0.append("join \(pipe.first) \(pipe.second)") } },
+        closePipe: { pipe in done.withLock { $0.append("part \(pipe.first) \(pipe.second)") } }, housekeeping: {}))
   }
 
   func stop() { conference.stop() }
@@ -49,6 +64,7 @@ private final class Stage: Sendable {
   func logged(_ event: String) -> [String] { lines.withLock { lines in lines.filter { $0.contains(event) } } }
 
   var commands: [WorkerCommand] { told.withLock { $0 } }
+  var steps: [String] { done.withLock { $0 } }
 
   /// Says hello and takes a seat.
   func seat(_ user: String, on number: UInt64) {
@@ -147,6 +163,30 @@ private final class Stage: Sendable {
       TrackLayersEvent(trackId: "\(TrackID(producer.value))", layers: [0]))
     #expect(await eventually { stage.events(on: 1).last == asked })
     #expect(!stage.events(on: 2).contains(asked))
+  }
+
+  /// Anna is at one worker and Bert at the other: they are joined before that one is told of her track, and parted behind Bert's end.
+  @Test(arguments: [
+    (RoomSpread.always, ["join 0 1", "mirror at 1", "close at 1", "close at 1", "part 0 1"]),
+    (.off, ["close at 0", "close at 0"]),
+  ])
+  func workersAreJoinedBeforeAndPartedBehindWhatTheyAreTold(_ spread: RoomSpread, _ steps: [String]) async throws {
+    let stage = Stage(workers: 2, spread: spread)
+    defer { stage.stop() }
+    stage.seat("anna", on: 1)
+    stage.seat("bert", on: 2)
+    #expect(await eventually { stage.offers(to: 2).count == 1 })
+    try answer(stage, stage.offers(to: 2)[0])
+    var anna = Browser()
+    anna.video("0")
+    let track = RoostProtocol.AnnouncedTrack(mid: "0", kind: .video)
+    stage.ask(1, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: anna.offer, tracks: [track]))))
+    #expect(await eventually { stage.offers(to: 2).last?.tracks.count == 1 })
+    try answer(stage, try #require(stage.offers(to: 2).last))
+    #expect(await eventually { stage.commands.consumers.count == 1 })
+    stage.ask(2, .room(.leave(RoomParams(room: "demo"))))
+    #expect(await eventually { stage.commands.closed.count == 2 })
+    #expect(await eventually { stage.steps == steps }, "\(stage.steps)")
   }
 
   /// Whoever sends too much is in the log by name, with the bound and what to do.

@@ -18,15 +18,21 @@ struct DirectedSeat {
   let capabilities: Set<ClientCapability>
   /// Its media connections, oldest first.
   var connections: [MediaConnectionID] = []
+
+  /// Whose its tracks are.
+  var publisher: Publisher { Publisher(participant.rawValue, canonicalName: participant.description) }
 }
 
 /// A published track.
 struct DirectedTrack {
   /// The connection that it arrives on.
   let connection: ConnectionKey
+  /// The worker that it arrives at.
+  let worker: Int
   var parameters: ReceiveParameters
   let layers: TrackLayers
   let isScreen: Bool
+  var isMuted = false
 
   var seat: SeatID { connection.seat }
 

@@ -104,26 +104,27 @@ extension MediaDirector {
         let layers = change.layers[entry.mid]
       else { continue }
       tracks[entry.track] = DirectedTrack(
-        connection: key, parameters: parameters, layers: layers, isScreen: entry.isScreen)
+        connection: key, worker: connection.worker, parameters: parameters, layers: layers, isScreen: entry.isScreen)
       placement.publish(parameters.kind.weight, of: key.seat)
       connections[key]?.published[entry.mid] = entry.track
       send(
         .addProducer(
           ProducerKey(entry.track.rawValue), transport: connection.transport, parameters: parameters,
-          publisher: Publisher(seat.participant.rawValue, canonicalName: seat.participant.description),
-          pausesLayers: layers.canPause),
+          publisher: seat.publisher, pausesLayers: layers.canPause),
         to: connection.worker)
     }
     for parameters in change.prepared.changed {
       guard let track = connection.published[parameters.mid] else { continue }
       tracks[track]?.parameters = parameters
+      // What crosses to other workers says itself what it is.
       send(.updateProducer(ProducerKey(track.rawValue), parameters: parameters), to: connection.worker)
     }
   }
 
   mutating func setMuted(_ track: TrackID, _ muted: Bool) {
-    guard let connection = tracks[track].flatMap({ connections[$0.connection] }) else { return }
-    send(.setMuted(ProducerKey(track.rawValue), muted), to: connection.worker)
+    guard let entry = tracks[track], connections[entry.connection] != nil else { return }
+    tracks[track]?.isMuted = muted
+    sendEverywhere(.setMuted(ProducerKey(track.rawValue), muted), of: track)
   }
 
   /// Which layers the publisher of a track is asked to send from now on, by their places in SDP. Answers keep the others paused.
@@ -135,7 +136,10 @@ extension MediaDirector {
   }
 
   mutating func closeTrack(_ track: TrackID) {
-    guard let entry = tracks.removeValue(forKey: track), let connection = connections[entry.connection] else { return }
+    guard let entry = tracks.removeValue(forKey: track) else { return }
+    let mirrors = spread.mirrors.close(track)
+    defer { for worker in mirrors { send(.removeProducer(ProducerKey(track.rawValue)), to: worker) } }
+    guard let connection = connections[entry.connection] else { return }
     let mid = entry.parameters.mid
     placement.publish(entry.parameters.kind.weight, of: entry.seat, by: -1)
     connections[entry.connection]?.publish?.endTrack(mid: mid)

@@ -44,14 +44,18 @@ extension MediaDirector {
     guard let connection = connections[subscription.connectionKey],
       let parameters = connection.subscribe?.parameters(of: subscription.id.rawValue)
     else { return [] }
-    let canShow = canShow(subscription, parameters)
-    send(
-      .addConsumer(
-        subscription.consumer, producer: canShow ? subscription.producer : nil, transport: connection.transport,
-        parameters: parameters, paused: subscription.wish.sendsNothing,
-        layer: layer(subscription.wish, of: subscription.track),
-        priority: rank(subscription.wish, of: subscription.track)),
-      to: connection.worker)
+    let canBring = canBring(subscription.track, to: connection.worker)
+    guard canBring || subscription.view != nil else { return [.subscription(subscription.id, .ended(.refused))] }
+    let canShow = canBring && canShow(subscription, parameters)
+    bring(canShow ? subscription.track : nil, to: subscription.id, on: connection.worker) {
+      $0.send(
+        .addConsumer(
+          subscription.consumer, producer: canShow ? subscription.producer : nil, transport: connection.transport,
+          parameters: parameters, paused: subscription.wish.sendsNothing,
+          layer: $0.layer(subscription.wish, of: subscription.track),
+          priority: $0.rank(subscription.wish, of: subscription.track)),
+        to: connection.worker)
+    }
     return canShow ? [] : [.subscription(subscription.id, .cannotShow)]
   }
 
@@ -60,13 +64,23 @@ extension MediaDirector {
     guard view.isAgreed, let connection = connections[view.connectionKey],
       let parameters = connection.subscribe?.parameters(of: view.id.rawValue)
     else { return [] }
-    guard canShow(view, parameters) else { return [.subscription(view.id, .cannotShow)] }
-    send(
-      .show(
-        view.consumer, view.producer, layer: layer(view.wish, of: view.track), priority: rank(view.wish, of: view.track)
-      ),
-      to: connection.worker)
+    guard canShow(view, parameters), canBring(view.track, to: connection.worker) else {
+      return [.subscription(view.id, .cannotShow)]
+    }
+    bring(view.track, to: view.id, on: connection.worker) {
+      $0.send(
+        .show(
+          view.consumer, view.producer, layer: $0.layer(view.wish, of: view.track),
+          priority: $0.rank(view.wish, of: view.track)),
+        to: connection.worker)
+    }
     return []
+  }
+
+  /// Whether a track can be sent to somebody at a worker: at its own always.
+  private func canBring(_ track: TrackID?, to worker: Int) -> Bool {
+    guard let entry = track.flatMap({ tracks[$0] }), entry.worker != worker else { return true }
+    return entry.parameters.encodings.count <= ReceiveParameters.mostMirrored
   }
 
   /// Whether the client has taken the codec that a view's track comes in: the first of its publisher's answer.
@@ -78,8 +92,11 @@ extension MediaDirector {
   mutating func unsubscribe(_ subscription: Members.Subscription) {
     guard let connection = connections[subscription.connectionKey] else { return }
     connections[connection.key]?.subscribe?.remove(subscription.id.rawValue)
-    if subscription.isAgreed { send(.removeConsumer(subscription.consumer), to: connection.worker) }
     unsettled.insert(connection.key)
+    guard subscription.isAgreed else { return }
+    bring(nil, to: subscription.id, on: connection.worker) {
+      $0.send(.removeConsumer(subscription.consumer), to: connection.worker)
+    }
   }
 
   /// Tells the worker what a subscriber wishes for now. One that is not accepted yet starts with its wish.
@@ -144,6 +161,7 @@ extension MediaDirector {
       aim(a, at: b.track, on: connection)
       aim(b, at: a.track, on: connection)
       send(.swap(a.consumer, b.consumer), to: connection.worker)
+      spread.mirrors.swap(a.id, b.id)
     }
     return .success(())
   }

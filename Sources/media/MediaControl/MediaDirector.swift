@@ -1,6 +1,6 @@
 // Turns what the conference decides about seats, tracks and subscriptions into SDP rounds with the clients and commands
 // to the workers, and what workers report into what the conference hears. A value without I/O, owned by the conference thread.
-// `RoomPlacement` says where rooms live, `ConnectionTable` holds the media connections.
+// `RoomPlacement` says where rooms live, `ConnectionTable` holds the media connections, and `Mirrors` says what is brought to other workers.
 //
 //   openSeat ─▶ two connections + first offer        negotiatePublish ─▶ prepare ─▶ commitPublish ─▶ producers
 //   subscribe ─▶ line in the next offer ─▶ answer ─▶ accepted ─▶ startSubscription ─▶ consumer on the worker
@@ -54,18 +54,19 @@ public struct MediaDirector: Sendable {
   /// Connections whose client may have to be offered something.
   var unsettled: Set<ConnectionKey> = []
   var random = SecureRandomGenerator()
+  var spread = SpreadRooms()
 
   /// No seats yet. `fingerprint` is that of the certificate that all workers show (RFC 8122 §5). A worker that uses, or is going to use,
-  /// more than `fullAbove` percent of a CPU takes nobody.
+  /// more than `fullAbove` percent of a CPU takes nobody. `spread` says whether a room may live on several.
   public init(
     workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions,
-    subscribeOptions: SubscribeOptions = SubscribeOptions(), fullAbove: Int = 85
+    subscribeOptions: SubscribeOptions = SubscribeOptions(), fullAbove: Int = 85, spread: RoomSpread = .off
   ) {
     self.workers = workers
     self.fingerprint = fingerprint
     self.publishOptions = publishOptions
     self.subscribeOptions = subscribeOptions
-    placement = RoomPlacement(workers: workers.count, fullAbove: fullAbove)
+    placement = RoomPlacement(workers: workers.count, fullAbove: fullAbove, spread: spread)
   }
 
   /// Who is taken on each worker.
@@ -83,11 +84,14 @@ public struct MediaDirector: Sendable {
     takeOffers().filter { $0.connection.id == .subscribe }.map { .serverOffer($0.seat, $0.offer) }
   }
 
-  /// What a turn has led to on the side of workers: for each that is told something its commands, in order.
+  /// What a turn has led to on the side of workers: for each that is told something its commands, in order. Those that a track is brought to come
+  /// last, so that its own worker knows of it before it is asked for it.
   public mutating func pollCommands() -> [(worker: Int, commands: [WorkerCommand])] {
     let all = takeCommands()
     guard !all.isEmpty else { return [] }
-    return workers.indices.compactMap { worker in
+    let later = Set(all.lazy.filter { if case .addMirror = $0.command { true } else { false } }.map(\.worker))
+    let order = workers.indices.filter { !later.contains($0) } + later.sorted()
+    return order.compactMap { worker in
       let own = all.filter { $0.worker == worker }.map(\.command)
       return own.isEmpty ? nil : (worker, own)
     }
@@ -176,12 +180,21 @@ public struct MediaDirector: Sendable {
       guard let transport = connections[connection]?.transport else { continue }
       send(.moveTransport(transport, room: Media.RoomKey(room.rawValue), loudest: sound.loudest), to: seat.worker)
     }
+    closePipes()
   }
 
   mutating func closeSeat(_ id: SeatID) {
     guard let seat = seats.removeValue(forKey: id) else { return }
     for connection in seat.connections { end(ConnectionKey(seat: id, id: connection)) }
     placement.leave(id)
+    closePipes()
+  }
+
+  /// Closes pipes between workers that no longer share a room.
+  private mutating func closePipes() {
+    if spread.pipes.isEmpty { return }
+    let placement = placement
+    spread.pipes.close { !placement.shareRoom($0) }
   }
 
   /// Asks how silent a seat's connections are; false where it has none.

@@ -65,6 +65,9 @@ struct ConferenceOutputs: Sendable {
   var endNews: @Sendable () -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
+  /// Joins two workers by a pipe, before they are told of what crosses it; and parts them, behind all of that.
+  var openPipe: @Sendable (PipeOrder) -> Void = { _ in }
+  var closePipe: @Sendable (PipeOrder) -> Void = { _ in }
   /// Whether a token of this `jti` is taken back in a realm.
   var setRevoked: @Sendable (_ id: String, _ realm: Realm, _ isRevoked: Bool) -> Void = { _, _, _ in }
   /// Called about once a second.
@@ -181,7 +184,10 @@ struct ConferenceLoop: ~Copyable {
   private mutating func settle() {
     for offer in director.pollOffers() { apply(offer) }
     for effect in realms.takeWaiting() { outputs.deliver(effect) }
+    let pipes = director.pollPipes()
+    for pipe in pipes.opened { outputs.openPipe(pipe) }
     for (worker, commands) in director.pollCommands() { outputs.command(worker, commands) }
+    for pipe in pipes.closed { outputs.closePipe(pipe) }
   }
 
   private mutating func operate(
