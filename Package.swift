@@ -372,7 +372,7 @@ let package = Package(
     tests(
       "MediaControlTests",
       [
-        "MediaControl", "MediaPeer", "Basics", "Members", "Media", "Negotiation", "RTP", "RoostProtocol",
+        "MediaControl", "MediaPeer", "Basics", "Crypto", "Members", "Media", "Negotiation", "RTP", "RoostProtocol",
         "SDP",
         "TestSupport",
       ]),
