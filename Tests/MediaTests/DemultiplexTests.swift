@@ -99,7 +99,7 @@ struct DemultiplexTests {
         parameters: ReceiveParameters(
           mid: "0", kind: .video, payloads: Agreed.payloads(Agreed.publisher, .video),
           extensions: Agreed.publisherExtensions, encodings: [EncodingParameters()], nack: true),
-        publisher: Publisher(UInt64(anna.index), canonicalName: anna.name), pausesLayers: false))
+        publisher: Publisher(anna.key.value, canonicalName: anna.name), pausesLayers: false))
     let consumer = call.subscribe(bert, to: key)
     call.run(.seconds(2))
     #expect(call.stream(consumer)?.frames.count ?? 0 > 30)

@@ -12,25 +12,39 @@ private struct PipeModel {
     let key: ProducerKey
     let kind: MediaKind
     let publisher: VirtualPeer
-    var muted = (near: false, far: false)
+    /// Who publishes it is at the far worker.
+    let isFar: Bool
+    /// At its own worker, and at the other.
+    var muted = (here: false, there: false)
     var isMirrored = false
+  }
+
+  struct View {
+    let key: ConsumerKey
+    let isFar: Bool
+    let kind: MediaKind
+    var track: ProducerKey?
+    var paused: Bool
   }
 
   let room: TwoWorkers
   private var dice: SplitMix64
-  private let publishers: [VirtualPeer]
-  private let viewers: [VirtualPeer]
+  /// Who publishes and who watches is at both workers.
+  private let isBothWays: Bool
+  private var publishers: [(peer: VirtualPeer, isFar: Bool)]
+  private var viewers: [(peer: VirtualPeer, isFar: Bool)]
   private var tracks: [Track] = []
-  private var views: [(key: ConsumerKey, track: ProducerKey?, kind: MediaKind, paused: Bool)] = []
+  private var views: [View] = []
   private var taps: [TapKey] = []
   private var lastTap: UInt64 = 0
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, isBothWays: Bool = false) throws {
     let room = try TwoWorkers()
-    self.room = room
+    (self.room, self.isBothWays) = (room, isBothWays)
     dice = SplitMix64(seed: seed &* 0x1234_5678_9abc_def1)
-    publishers = try ["anna", "emil"].map { try room.near.join($0) }
-    viewers = try ["bert", "carl", "dora"].map { try room.far.join($0) }
+    publishers = try ["anna", "emil"].map { (try room.near.join($0), false) }
+    viewers = try ["bert", "carl", "dora"].map { (try room.far.join($0), true) }
+    if isBothWays { (publishers, viewers) = (publishers + viewers, publishers + viewers) }
     for _ in 0..<2 { _ = publish() }
     for _ in 0..<2 { _ = mirror() }
     for _ in 0..<4 { _ = subscribe() }
@@ -63,23 +77,28 @@ private struct PipeModel {
     }
   }
 
+  /// Where somebody or a track is.
+  private func call(_ isFar: Bool) -> Call { isFar ? room.far : room.near }
+
   private mutating func publish() -> String {
-    guard tracks.count < 4, let peer = publishers.randomElement(using: &dice) else { return "enough tracks" }
+    guard tracks.count < (isBothWays ? 6 : 4), let (peer, isFar) = publishers.randomElement(using: &dice) else {
+      return "enough tracks"
+    }
     let kind = dice.chance(0.3) ? MediaKind.audio : .video
     let layers = dice.chance(0.5) ? [1, 2, 3] : [2]
-    let key = room.near.publish(peer, kind, layers: layers)
-    tracks.append(Track(key: key, kind: kind, publisher: peer))
+    let key = call(isFar).publish(peer, kind, layers: layers)
+    tracks.append(Track(key: key, kind: kind, publisher: peer, isFar: isFar))
     return "publish"
   }
 
   private mutating func unpublish() -> String {
     guard let index = tracks.indices.randomElement(using: &dice) else { return "nothing to end" }
     let track = tracks.remove(at: index)
-    let isFarFirst = dice.chance(0.5)
-    if track.isMirrored && isFarFirst { room.far.apply(.removeProducer(track.key)) }
-    room.near.stopPublishing(track.key)
+    let isMirrorFirst = dice.chance(0.5)
+    if track.isMirrored && isMirrorFirst { call(!track.isFar).apply(.removeProducer(track.key)) }
+    call(track.isFar).stopPublishing(track.key)
     room.run(.milliseconds(Int(dice.next() % 30)))
-    if track.isMirrored && !isFarFirst { room.far.apply(.removeProducer(track.key)) }
+    if track.isMirrored && !isMirrorFirst { call(!track.isFar).apply(.removeProducer(track.key)) }
     views.removeAll { $0.track == track.key }
     return "unpublish"
   }
@@ -88,47 +107,59 @@ private struct PipeModel {
     guard let index = tracks.indices.filter({ !tracks[$0].isMirrored }).randomElement(using: &dice) else {
       return "nothing to mirror"
     }
-    room.mirror(tracks[index].key, tracks[index].kind, publisher: tracks[index].publisher)
-    (tracks[index].isMirrored, tracks[index].muted.far) = (true, false)
+    let track = tracks[index]
+    if track.isFar {
+      room.mirrorBack(track.key, track.kind, publisher: track.publisher)
+    } else {
+      room.mirror(track.key, track.kind, publisher: track.publisher)
+    }
+    (tracks[index].isMirrored, tracks[index].muted.there) = (true, false)
     return "mirror"
   }
 
   private mutating func removeMirror() -> String {
     guard let index = mirrored.randomElement(using: &dice) else { return "no mirror" }
-    room.far.apply(.removeProducer(tracks[index].key))
+    let (key, isFar) = (tracks[index].key, !tracks[index].isFar)
+    call(isFar).apply(.removeProducer(key))
     tracks[index].isMirrored = false
-    views.removeAll { $0.track == tracks[index].key }
+    views.removeAll { $0.track == key && $0.isFar == isFar }
     return "mirror removed"
   }
 
   private var mirrored: [Int] { tracks.indices.filter { tracks[$0].isMirrored } }
 
+  /// Tracks that can be watched at a worker: what is brought there, and in a room of both ways what is published there.
+  private func watchable(_ isFar: Bool) -> [Track] {
+    tracks.filter { $0.isFar == isFar ? isBothWays : $0.isMirrored }
+  }
+
   private mutating func subscribe() -> String {
-    guard views.count < 8, let index = mirrored.randomElement(using: &dice),
-      let peer = viewers.randomElement(using: &dice)
+    guard views.count < (isBothWays ? 14 : 8), let (peer, isFar) = viewers.randomElement(using: &dice),
+      let track = watchable(isFar).filter({ $0.publisher !== peer }).randomElement(using: &dice)
     else { return "no subscription" }
     let (isPaused, layer) = (dice.chance(0.2), dice.chance(0.5) ? Int(dice.next() % 3) : nil)
-    let track = tracks[index]
-    let key = room.far.subscribe(peer, to: track.key, paused: isPaused, layer: layer)
-    views.append((key, track.key, track.kind, isPaused))
+    let key = call(isFar).subscribe(peer, to: track.key, paused: isPaused, layer: layer)
+    views.append(View(key: key, isFar: isFar, kind: track.kind, track: track.key, paused: isPaused))
     return "subscribe"
   }
 
   private mutating func unsubscribe() -> String {
     guard let index = views.indices.randomElement(using: &dice) else { return "no view" }
-    room.far.apply(.removeConsumer(views.remove(at: index).key))
+    let view = views.remove(at: index)
+    call(view.isFar).apply(.removeConsumer(view.key))
     return "unsubscribe"
   }
 
   private mutating func mute() -> String {
     guard let index = tracks.indices.randomElement(using: &dice) else { return "nothing to mute" }
+    let (key, isFar) = (tracks[index].key, tracks[index].isFar)
     if dice.chance(0.8) {
-      tracks[index].muted.near.toggle()
-      room.near.apply(.setMuted(tracks[index].key, tracks[index].muted.near))
+      tracks[index].muted.here.toggle()
+      call(isFar).apply(.setMuted(key, tracks[index].muted.here))
     }
     if tracks[index].isMirrored, dice.chance(0.8) {
-      tracks[index].muted.far.toggle()
-      room.far.apply(.setMuted(tracks[index].key, tracks[index].muted.far))
+      tracks[index].muted.there.toggle()
+      call(!isFar).apply(.setMuted(key, tracks[index].muted.there))
     }
     return "mute"
   }
@@ -136,27 +167,27 @@ private struct PipeModel {
   private mutating func pause() -> String {
     guard let index = views.indices.randomElement(using: &dice) else { return "nothing to pause" }
     views[index].paused.toggle()
-    room.far.apply(.setPaused(views[index].key, views[index].paused))
+    call(views[index].isFar).apply(.setPaused(views[index].key, views[index].paused))
     return "pause"
   }
 
   private mutating func chooseLayer() -> String {
     guard let view = views.randomElement(using: &dice) else { return "no view" }
-    room.far.apply(.setLayer(view.key, dice.chance(0.3) ? nil : Int(dice.next() % 3)))
+    call(view.isFar).apply(.setLayer(view.key, dice.chance(0.3) ? nil : Int(dice.next() % 3)))
     return "layer"
   }
 
   private mutating func restartSender() -> String {
     guard let track = tracks.randomElement(using: &dice) else { return "no sender" }
-    let ssrc = room.near.makeSSRC()
-    room.near.track(track.key) { $0.restart(0, ssrc: ssrc, &dice) }
+    let ssrc = call(track.isFar).makeSSRC()
+    call(track.isFar).track(track.key) { $0.restart(0, ssrc: ssrc, &dice) }
     return "sender restarted"
   }
 
   private mutating func toggleLayer() -> String {
     guard let track = tracks.randomElement(using: &dice) else { return "no layer" }
     let number = Int(dice.next() % 3)
-    room.near.track(track.key) {
+    call(track.isFar).track(track.key) {
       guard $0.layers.count > 1 else { return }
       $0.layers[number].isActive.toggle()
       // As an encoder does that begins with a layer. All other keyframes are to be asked for.
@@ -167,9 +198,9 @@ private struct PipeModel {
 
   private mutating func show() -> String {
     guard let index = views.indices.randomElement(using: &dice) else { return "nothing to show on" }
-    let kind = views[index].kind
-    let track = mirrored.map { tracks[$0] }.filter { $0.kind == kind }.randomElement(using: &dice)
-    room.far.apply(.show(views[index].key, track?.key))
+    let view = views[index]
+    let track = watchable(view.isFar).filter { $0.kind == view.kind }.randomElement(using: &dice)
+    call(view.isFar).apply(.show(view.key, track?.key))
     views[index].track = track?.key
     return "show"
   }
@@ -178,58 +209,72 @@ private struct PipeModel {
     if taps.count < 3, let track = tracks.randomElement(using: &dice) {
       lastTap += 1
       taps.append(TapKey(lastTap))
-      room.near.apply(.openTap(TapKey(lastTap), track.key))
-      if track.isMirrored { room.far.apply(.openTap(TapKey(lastTap), track.key)) }
+      call(track.isFar).apply(.openTap(TapKey(lastTap), track.key))
+      if track.isMirrored { call(!track.isFar).apply(.openTap(TapKey(lastTap), track.key)) }
     } else if let tap = taps.popLast() {
-      room.near.apply(.closeTap(tap))
+      closeTap(tap)
     }
     return "tap"
+  }
+
+  /// At one of the two it is.
+  private func closeTap(_ tap: TapKey) { for call in [room.near, room.far] { call.apply(.closeTap(tap)) } }
+
+  mutating func closeTaps() {
+    for tap in taps { closeTap(tap) }
+    taps = []
   }
 
   /// Numbers leap, as if the publisher had sent a lot in no time.
   private mutating func leap() -> String {
     guard let track = tracks.randomElement(using: &dice) else { return "no leap" }
     let by = UInt16(dice.next() % 30_000)
-    room.near.track(track.key) { for index in $0.layers.indices { $0.layers[index].sequence &+= by } }
+    call(track.isFar).track(track.key) { for index in $0.layers.indices { $0.layers[index].sequence &+= by } }
     return "leap"
   }
 
   private mutating func changePipe() -> String {
-    room.isStopped = dice.chance(0.2)
+    let isStopped = dice.chance(0.2)
     let share = [0, 0, 20, 300].randomElement(using: &dice) ?? 0
     var lost = SplitMix64(seed: dice.next())
-    room.loses = { _ in lost.next() % 1_000 < share }
+    let loses = { (_: PipedPacket) in lost.next() % 1_000 < share }
+    if isBothWays && dice.chance(0.5) {
+      room.changeBack(isStopped: isStopped, loses: loses)
+    } else {
+      (room.isStopped, room.loses) = (isStopped, loses)
+    }
     return "another pipe"
   }
 
   /// All is well again.
   mutating func mend() {
     (room.isStopped, room.loses) = (false, { _ in false })
+    room.changeBack(isStopped: false) { _ in false }
     for track in tracks {
-      room.near.track(track.key) {
+      call(track.isFar).track(track.key) {
         for index in $0.layers.indices where !$0.layers[index].isActive {
           ($0.layers[index].isActive, $0.layers[index].wantsKeyframe) = (true, true)
         }
       }
-      room.near.apply(.setMuted(track.key, false))
-      if track.isMirrored { room.far.apply(.setMuted(track.key, false)) }
+      call(track.isFar).apply(.setMuted(track.key, false))
+      if track.isMirrored { call(!track.isFar).apply(.setMuted(track.key, false)) }
     }
-    for view in views { room.far.apply(.setPaused(view.key, false)) }
-    for tap in taps { room.near.apply(.closeTap(tap)) }
+    for view in views { call(view.isFar).apply(.setPaused(view.key, false)) }
+    closeTaps()
     room.run(.seconds(4))
   }
 
   /// Who watches something and has nothing of it that is new.
   func blind() -> [String] {
-    views.filter { $0.track != nil && room.age(of: $0.key, at: room.far) > .milliseconds(500) }.map {
-      "view \($0.key.value) of \($0.track?.value ?? 0) is \(room.age(of: $0.key, at: room.far)) behind"
+    views.filter { $0.track != nil && room.age(of: $0.key, at: call($0.isFar)) > .milliseconds(500) }.map {
+      "view \($0.key.value) of \($0.track?.value ?? 0) is \(room.age(of: $0.key, at: call($0.isFar))) behind"
     }
   }
 }
 
 struct PipeModelTests {
-  @Test(arguments: Array(1...16) as [UInt64]) func anythingInAnyOrderOverAPipe(seed: UInt64) throws {
-    var model = try PipeModel(seed: seed)
+  private func check(_ start: PipeModel, seed: UInt64) throws {
+    var model = start
     for step in 0..<140 {
       let what = model.step()
       let broken = model.room.near.brokenRules() + model.room.far.brokenRules()
@@ -239,5 +284,13 @@ struct PipeModelTests {
     #expect(model.blind() == [], "seed \(seed)")
     #expect(model.room.far.worker.counters.forwarded > 100)
     model.room.end()
+  }
+
+  @Test(arguments: Array(1...16) as [UInt64]) func anythingInAnyOrderOverAPipe(seed: UInt64) throws {
+    try check(PipeModel(seed: seed), seed: seed)
+  }
+
+  @Test(arguments: Array(1...16) as [UInt64]) func anythingInAnyOrderBothWays(seed: UInt64) throws {
+    try check(PipeModel(seed: seed, isBothWays: true), seed: seed)
   }
 }

@@ -39,7 +39,7 @@ final class Call {
   /// What the worker runs on; nil for one that takes no time.
   var machine: Machine?
   private var flights = DeadlineQueue<Flight>()
-  private var lastKey: UInt64 = 100
+  private var lastKey: UInt64
   private var nextSSRC: UInt32 = 0x1000_0000
   private(set) var addresses: [SocketAddress: Int] = [:]
   private var mids: [Int: Int] = [:]
@@ -47,8 +47,10 @@ final class Call {
   var mirrored: [ProducerKey: MediaKind] = [:]
   private(set) var subscriptions: [ConsumerKey: (peer: Int, producer: ProducerKey?)] = [:]
 
-  init(seed: UInt64 = 1, settings: WorkerState.Settings = WorkerState.Settings()) throws {
+  /// `firstKey` keeps the keys of several workers apart, as the control plane does.
+  init(seed: UInt64 = 1, settings: WorkerState.Settings = WorkerState.Settings(), firstKey: UInt64 = 100) throws {
     dice = SplitMix64(seed: seed)
+    lastKey = firstKey
     let certificate = try #require(Self.serverCertificate)
     worker = WorkerState(certificate: certificate, settings: settings, seed: seed)
   }
@@ -146,7 +148,7 @@ final class Call {
         parameters: ReceiveParameters(
           mid: mid, kind: kind, payloads: Agreed.payloads(Agreed.publisher, kind),
           extensions: Agreed.publisherExtensions, encodings: encodings, nack: nack && kind == .video),
-        publisher: Publisher(UInt64(peer.index), canonicalName: peer.name), pausesLayers: pausesLayers))
+        publisher: Publisher(peer.key.value, canonicalName: peer.name), pausesLayers: pausesLayers))
     return key
   }
 

@@ -1,5 +1,5 @@
-// A room over two workers in virtual time: who publishes is at one, an audience at the other, and a pipe that may lose packets lies
-// between. A turn of both is a millisecond.
+// A room over two workers in virtual time, and a pipe between them that may lose packets. In most tests who publishes is at one, and
+// an audience at the other. A turn of both is a millisecond.
 
 import Basics
 import Forwarding
@@ -8,60 +8,34 @@ import Testing
 
 @testable import Media
 
-/// Takes what crosses.
-private struct Crossing: PipeSink {
-  var packets: [(facts: PipedPacket, bytes: [UInt8])] = []
-  var messages: [PipeMessage] = []
-
-  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool {
-    packets.append((packet, bytes.withUnsafeBufferPointer { Array($0) }))
-    return true
-  }
-
-  mutating func write(_ message: PipeMessage) { messages.append(message) }
-}
-
 final class TwoWorkers {
-  static let delay = TimeDelta.milliseconds(2)
+  static let delay = OneWay.delay
   let near: Call
   let far: Call
   let pipe = PipeKey(5)
-  /// What left the source, lost or not.
-  private(set) var packets: [PipedPacket] = []
-  /// What left the mirrors.
-  private(set) var messages: [(at: Instant, message: PipeMessage)] = []
-  /// What the source said.
-  private(set) var told: [PipeMessage] = []
-  /// Nobody takes what waits at the source.
-  var isStopped = false
-  /// Which packets the pipe loses.
-  var loses: (PipedPacket) -> Bool = { _ in false }
+  /// From near to far, and from far to near.
+  private(set) var there = OneWay()
+  private(set) var back = OneWay()
   /// The control: mirrors forget at once that they have asked for a keyframe.
   var forgetsRequests = false
   private var nextLook = Instant.zero
-  /// On their way, in the order in which they left, as a ring keeps them.
-  private var flying: [(at: Instant, facts: PipedPacket, bytes: [UInt8])] = []
-  private var said: [(at: Instant, message: PipeMessage, toFar: Bool)] = []
 
   init() throws {
     near = try Call(seed: 1)
-    far = try Call(seed: 2)
+    far = try Call(seed: 2, firstKey: 10_000)
     near.apply(.openPipe(pipe))
     far.apply(.openPipe(pipe))
   }
 
-  /// Brings a track to the other worker, where somebody must be.
+  /// Brings a track to the far worker, where somebody must be.
   func mirror(_ track: ProducerKey, _ kind: MediaKind, publisher: VirtualPeer, layers: Int? = nil) {
-    far.mirrored[track] = kind
-    let encodings =
-      layers.map { (0..<$0).map { EncodingParameters(rid: "r\($0)") } }
-      ?? near.layers(track).map { EncodingParameters(rid: $0.rid) }
-    far.apply(
-      .addMirror(
-        track, pipe: pipe, room: RoomKey(1),
-        parameters: ReceiveParameters(
-          mid: "", kind: kind, payloads: [], extensions: HeaderExtensionIDs(), encodings: encodings, nack: true),
-        publisher: Publisher(UInt64(publisher.index), canonicalName: publisher.name)))
+    let parameters = layers.map { (0..<$0).map { EncodingParameters(rid: "r\($0)") } } ?? near.mirroredLayers(track)
+    far.mirror(track, kind, of: publisher, layers: parameters, through: pipe)
+  }
+
+  /// Brings a track of the far worker to the near one.
+  func mirrorBack(_ track: ProducerKey, _ kind: MediaKind, publisher: VirtualPeer) {
+    near.mirror(track, kind, of: publisher, layers: far.mirroredLayers(track), through: pipe)
   }
 
   /// Anna publishes at one worker, and three watch at the other.
@@ -114,56 +88,45 @@ final class TwoWorkers {
   }
 
   private func cross() {
-    let now = near.now
-    var (there, back) = (Crossing(), Crossing())
-    if !isStopped { near.worker.drainPipe(pipe, into: &there) }
-    far.worker.drainPipe(pipe, into: &back)
-    for (facts, bytes) in there.packets {
-      packets.append(facts)
-      if !loses(facts) { flying.append((now + Self.delay, facts, bytes)) }
-    }
-    told += there.messages
-    for message in there.messages { said.append((now + Self.delay, message, true)) }
-    for message in back.messages {
-      messages.append((now, message))
-      said.append((now + Self.delay, message, false))
-    }
-    let (messages, packets) = (said.prefix { $0.at <= now }, flying.prefix { $0.at <= now })
-    said.removeFirst(messages.count)
-    flying.removeFirst(packets.count)
-    for (_, message, toFar) in messages {
-      if toFar {
-        far.worker.receive(message, through: pipe, at: now)
-      } else {
-        near.worker.receive(message, through: pipe, at: now)
-      }
-    }
-    for (_, facts, bytes) in packets { far.worker.receive(facts, bytes.span, through: pipe, at: now) }
+    there.take(from: near, pipe)
+    back.take(from: far, pipe)
+    there.give(to: far, pipe)
+    back.give(to: near, pipe)
     if forgetsRequests { far.worker.tracks.encodings.forEach { $1.encoding.keyframes = KeyframeThrottle() } }
   }
 
-  func forget() { (packets, messages, told) = ([], [], []) }
-
-  // MARK: what crossed
-
-  /// Packets that crossed for the first time, by their layer's place.
-  var layers: [Int: Int] { packets.reduce(into: [:]) { if !$1.isRepeat { $0[$1.place, default: 0] += 1 } } }
-
-  var repeats: Int { packets.count { $0.isRepeat } }
-
-  /// Packets that crossed more than once without being asked for.
-  var copies: Int {
-    struct Name: Hashable { let track: ProducerKey, place: Int, stream: UInt32, number: Int64 }
-    let first = packets.filter { !$0.isRepeat }
-    let names = first.map { Name(track: $0.track, place: $0.place, stream: $0.stream, number: $0.packet.sequence) }
-    return first.count - Set(names).count
+  func forget() {
+    there.forget()
+    back.forget()
   }
 
-  /// How often packets were asked for.
-  var asked: Int { messages.count { if case .missing = $0.message { true } else { false } } }
+  // MARK: from near to far
 
-  /// When keyframes of the layer at a place were asked for.
-  func keyframes(of place: Int) -> [Instant] {
-    messages.filter { if case .keyframe(_, place) = $0.message { true } else { false } }.map(\.at)
+  /// Nobody takes what waits at the near worker.
+  var isStopped: Bool {
+    get { there.isStopped }
+    set { there.isStopped = newValue }
   }
+
+  /// Which packets the pipe loses.
+  var loses: (PipedPacket) -> Bool {
+    get { there.loses }
+    set { there.loses = newValue }
+  }
+
+  /// Another pipe in the other direction.
+  func changeBack(isStopped: Bool, loses: @escaping (PipedPacket) -> Bool) {
+    (back.isStopped, back.loses) = (isStopped, loses)
+  }
+
+  var packets: [PipedPacket] { there.packets }
+  /// What the source said.
+  var told: [PipeMessage] { there.messages.map(\.message) }
+  /// What its mirrors said.
+  var messages: [(at: Instant, message: PipeMessage)] { back.messages }
+  var layers: [Int: Int] { there.layers }
+  var repeats: Int { there.repeats }
+  var copies: Int { there.copies + back.copies }
+  var asked: Int { back.asked }
+  func keyframes(of place: Int) -> [Instant] { back.keyframes(of: place) }
 }
