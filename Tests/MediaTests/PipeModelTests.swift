@@ -290,6 +290,20 @@ struct PipeModelTests {
     try check(PipeModel(seed: seed), seed: seed)
   }
 
+  /// A loop writes to its pipes before it flushes, and then sleeps: what a flush had to say would wait for whatever wakes it next.
+  @Test(arguments: Array(1...8) as [UInt64]) func nothingWaitsBehindAFlush(seed: UInt64) throws {
+    var found: [Int] = []
+    for drains in [true, false] {
+      var model = try PipeModel(seed: seed, isBothWays: true)
+      let behind = model.room.lookBehindFlushes(drains: drains)
+      for _ in 0..<(drains ? 140 : 20) { _ = model.step() }
+      found.append(behind())
+      model.closeTaps()
+      model.room.end()
+    }
+    #expect(found[0] == 0 && found[1] > 0, "seed \(seed)")
+  }
+
   @Test(arguments: Array(1...16) as [UInt64]) func anythingInAnyOrderBothWays(seed: UInt64) throws {
     try check(PipeModel(seed: seed, isBothWays: true), seed: seed)
   }

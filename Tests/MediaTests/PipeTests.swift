@@ -1,17 +1,19 @@
 // A room over two workers: one copy of a layer crosses, wishes for keyframes are merged, and each hop repairs what it has lost.
 
-import Basics
-import Forwarding
 import RTP
 import Testing
 
+@testable import Basics
+@testable import Forwarding
 @testable import Media
 
 /// Keeps what a pipe says.
 private struct MessageList: PipeSink {
   var messages: [PipeMessage] = []
+  var takesMessages = true
+  var takesPackets = true
 
-  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool { true }
+  mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool { takesPackets }
   mutating func write(_ message: PipeMessage) { messages.append(message) }
 }
 
@@ -189,11 +191,57 @@ struct PipeTests {
       pipe.say(.layers(ProducerKey(UInt64(number % 5)), wanted: UInt8(number % 7)))
     }
     var crossing = MessageList()
-    pipe.drain(into: &crossing)
+    _ = pipe.drain(into: &crossing)
     #expect(crossing.messages.count >= Pipe.mostMessages && crossing.messages.count <= Pipe.mostMessages + 5)
     let layers = crossing.messages.filter { if case .layers = $0 { true } else { false } }
     #expect(layers.count == 5 && layers.contains(.layers(ProducerKey(4), wanted: UInt8(1_999 % 7))))
     #expect(crossing.messages.count { if case .keyframe = $0 { true } else { false } } == 3)
+  }
+
+  /// What a sink does not take waits, is said to wait, and merges meanwhile.
+  @Test func whatIsNotTakenWaits() {
+    var pipe = Pipe(key: PipeKey(1))
+    var crossing = MessageList()
+    let isAnythingAtFirst = pipe.drain(into: &crossing)
+    #expect(!isAnythingAtFirst)
+    crossing.takesMessages = false
+    let sayings: [PipeMessage] = [
+      .keyframe(ProducerKey(1), place: 0), .layers(ProducerKey(1), wanted: 1), .missing(ProducerKey(1), place: 0, [5]),
+    ]
+    for message in sayings {
+      for _ in 0..<3 {
+        pipe.say(message)
+        let isStuck = pipe.drain(into: &crossing)
+        #expect(isStuck && crossing.messages.isEmpty)
+      }
+    }
+    crossing.takesMessages = true
+    let isLeft = pipe.drain(into: &crossing)
+    #expect(!isLeft && crossing.messages == [sayings[1], sayings[0], sayings[2], sayings[2], sayings[2]])
+    // The same of packets.
+    let layer = PipedLayer(
+      pipe: PipeID(index: 0, generation: 1), track: ProducerKey(1), place: 0, stream: 1, ssrc: nil)
+    let packet = PipedPacket(layer, isRepeat: false, packet: .none, descriptorLength: 0)
+    let isKept = pipe.keep(
+      packet, UnsafeRawBufferPointer(start: nil, count: 0), UnsafeRawBufferPointer(start: nil, count: 0))
+    crossing.takesPackets = false
+    let isStuck = pipe.drain(into: &crossing)
+    crossing.takesPackets = true
+    let isStillStuck = pipe.drain(into: &crossing)
+    #expect(isKept && isStuck && !isStillStuck)
+  }
+
+  @Test func copiesAreCounted() throws {
+    let room = try TwoWorkers()
+    defer { room.end() }
+    let (_, video, _) = try room.scene()
+    room.run(.seconds(2))
+    room.near.track(video) { $0.isSending = false }
+    room.run(.milliseconds(100))
+    let (near, far) = (room.near.worker.counters, room.far.worker.counters)
+    #expect(room.packets.count > 100 && near.piped == UInt64(room.packets.count) && far.crossed == near.piped)
+    // The control: nothing goes the other way.
+    #expect(far.piped == 0 && near.crossed == 0)
   }
 
   /// Mirrors that come and go while the source takes nothing.
@@ -204,12 +252,12 @@ struct PipeTests {
       if number > 0 { pipe.forget(track: ProducerKey(UInt64(number))) }
     }
     var crossing = MessageList()
-    pipe.drain(into: &crossing)
+    _ = pipe.drain(into: &crossing)
     #expect(crossing.messages == [.layers(ProducerKey(0), wanted: 1)])
     // The source has heard of this one, and hears that it is over, once.
     for _ in 0..<3 {
       pipe.forget(track: ProducerKey(0))
-      pipe.drain(into: &crossing)
+      _ = pipe.drain(into: &crossing)
     }
     #expect(crossing.messages == [.layers(ProducerKey(0), wanted: 1), .layers(ProducerKey(0), wanted: 0)])
   }

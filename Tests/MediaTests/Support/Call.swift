@@ -30,6 +30,8 @@ final class Call {
   var loses: ((Int, SentPacket) -> Bool)?
   /// Looks at every datagram of the server.
   var onDatagram: ((Path, [UInt8]) -> Void)?
+  /// Runs in every turn before what is due leaves.
+  var beforeFlush: ((Call) -> Void)?
   /// Runs after every turn.
   var afterTurn: ((Call) -> Void)?
   var dice: SplitMix64
@@ -236,6 +238,7 @@ final class Call {
       peer.poll(at: now)
       drain(peer)
     }
+    beforeFlush?(self)
     if machine == nil { worker.flush(at: now, into: &sink) } else { workerTurn() }
     for (path, bytes) in sink.takeDatagrams() { fly(bytes, to: path) }
     for event in worker.takeEvents() { events.append((now, event)) }

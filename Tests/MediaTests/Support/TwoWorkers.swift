@@ -87,6 +87,19 @@ final class TwoWorkers {
     }
   }
 
+  /// Has what waits at both written before each flush, as loops do, and looks behind it. Returns how often something waits there.
+  func lookBehindFlushes(drains: Bool = true) -> () -> Int {
+    var found = 0
+    near.beforeFlush = { [unowned self] in if drains { there.take(from: $0, pipe) } }
+    far.beforeFlush = { [unowned self] in if drains { back.take(from: $0, pipe) } }
+    let look: (Call) -> Void = { [pipe] in
+      if let id = $0.worker.directory.pipes[pipe], $0.worker.ends.pipes[id].isWaiting { found += 1 }
+    }
+    near.afterTurn = { [unowned self] in if !there.isStopped { look($0) } }
+    far.afterTurn = { [unowned self] in if !back.isStopped { look($0) } }
+    return { found }
+  }
+
   private func cross() {
     there.take(from: near, pipe)
     back.take(from: far, pipe)

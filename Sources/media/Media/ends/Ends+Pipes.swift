@@ -45,6 +45,7 @@ extension Ends {
       let payload = table[id].encoding.cache.payload(at: place)
       if pipes[pipe].keep(packet, descriptor, payload) {
         table[id].pipes[index].note(number)
+        turn.notePiped()
       } else {
         turn.drop(.backlogFull)
       }

@@ -28,6 +28,14 @@ public protocol PipeSink: ~Copyable {
   mutating func write(_ packet: PipedPacket, _ bytes: Span<UInt8>) -> Bool
   /// Takes a message.
   mutating func write(_ message: PipeMessage)
+  /// Whether it takes messages now; looked at once before all that are said. Where it does not, they wait, and what is said anew stands for
+  /// what was said before.
+  var takesMessages: Bool { get }
+}
+
+extension PipeSink where Self: ~Copyable {
+  /// Always.
+  public var takesMessages: Bool { true }
 }
 
 /// One end of a pipe. Owned by one worker.
@@ -94,8 +102,19 @@ struct Pipe: ~Copyable {
     if told[facts.track]?.isLike(facts) != true { say(.arriving(facts)) }
   }
 
-  /// Hands over what waits.
-  mutating func drain<Sink: PipeSink & ~Copyable>(into sink: inout Sink) {
+  /// Hands over what waits, as far as the sink takes it. Whether something still waits.
+  mutating func drain<Sink: PipeSink & ~Copyable>(into sink: inout Sink) -> Bool {
+    if hasToSay && sink.takesMessages { sayAll(into: &sink) }
+    backlog.drain { sink.write($0, $1) }
+    return isWaiting
+  }
+
+  /// Whether anything waits for the sink.
+  var isWaiting: Bool { waiting > 0 || hasToSay }
+
+  private var hasToSay: Bool { !messages.isEmpty || !wanted.isEmpty || !news.isEmpty }
+
+  private mutating func sayAll<Sink: PipeSink & ~Copyable>(into sink: inout Sink) {
     // Before the keyframes of these layers. In some order that is always the same.
     if !wanted.isEmpty {
       for (track, layers) in wanted.sorted(by: { $0.key.value < $1.key.value }) {
@@ -110,7 +129,6 @@ struct Pipe: ~Copyable {
     }
     for message in messages { sink.write(message) }
     messages.removeAll(keepingCapacity: true)
-    backlog.drain { sink.write($0, $1) }
   }
 
   /// Packets that wait.

@@ -84,6 +84,10 @@ public struct WorkerCounters: Sendable {
   public var keyframeRequestsReceived: UInt64 = 0
   /// Keyframe requests to publishers.
   public var keyframeRequestsSent: UInt64 = 0
+  /// Media packets copied for other workers of their room.
+  public var piped: UInt64 = 0
+  /// Media packets that came from other workers.
+  public var crossed: UInt64 = 0
   /// Sends; with segmentation fewer than packets. Those of a turn share system calls.
   public var sends: UInt64 = 0
   /// Sends by how many datagrams they carried: 1, 2, 3–4, 5–8, 9–16, 17–32, 33–64.

@@ -31,6 +31,8 @@ struct Turn {
   fileprivate var drops = DropCounters()
   /// Missing packets whose sound stood in later ones.
   fileprivate var restored: UInt64 = 0
+  /// Copies that were kept for pipes.
+  fileprivate var piped: UInt64 = 0
   /// Encodings whose numbers and clock begin anew.
   fileprivate var restarts: [EncodingID] = []
   /// Encodings of which somebody waits for a keyframe.
@@ -53,6 +55,9 @@ struct Turn {
   /// Counts a missing packet that is here now.
   mutating func noteRestored() { restored &+= 1 }
 
+  /// Counts a copy that is kept for a pipe.
+  mutating func notePiped() { piped &+= 1 }
+
   /// An encoding's publisher is to be asked for a keyframe, as often as the throttle allows.
   mutating func want(keyframeOf encoding: EncodingID) {
     wanted.append(encoding)
@@ -69,6 +74,7 @@ struct Turn {
   func add(to total: inout WorkerCounters) {
     total.drops.add(drops)
     total.restored = restored
+    total.piped = piped
   }
 
   /// What receivers are sent of an encoding begins anew, as its publisher's numbers do.

@@ -5,9 +5,10 @@ import Forwarding
 import RTP
 
 extension WorkerState {
-  /// Hands over what waits to cross a pipe.
-  public mutating func drainPipe<Sink: PipeSink & ~Copyable>(_ key: PipeKey, into sink: inout Sink) {
-    if let id = directory.pipes[key] { ends.pipes[id].drain(into: &sink) }
+  /// Hands over what waits to cross a pipe. Whether something still waits, since the sink did not take it.
+  @discardableResult
+  public mutating func drainPipe<Sink: PipeSink & ~Copyable>(_ key: PipeKey, into sink: inout Sink) -> Bool {
+    directory.pipes[key].map { ends.pipes[$0].drain(into: &sink) } ?? false
   }
 
   /// Adds a track that comes over a pipe, to a room that has somebody in it.
@@ -32,6 +33,9 @@ extension WorkerState {
   /// Takes in a packet that has crossed a pipe, with the bytes of its descriptor and its payload.
   public mutating func receive(_ piped: PipedPacket, _ bytes: Span<UInt8>, through key: PipeKey, at now: Instant) {
     begin(at: now)
+    // As a datagram would, it wakes the worker. What comes in one turn does so once.
+    egress.coalescing.arrived(at: now)
+    counted.crossed &+= 1
     guard let pipe = directory.pipes[key], let producer = directory.producers[piped.track],
       case .pipe(pipe, _) = tracks.producers[producer].source,
       tracks.producers[producer].declared.indices.contains(piped.place),

@@ -143,6 +143,9 @@ extension MetricsCollector {
       Metric(
         "roost_packets_retransmitted_total", .counter, help: "Media packets sent again.", each { $0.retransmitted }),
       Metric(
+        "roost_piped_packets_total", .counter, help: "Media packets copied for other workers, and taken from them.",
+        piped(workers)),
+      Metric(
         "roost_sounds_restored_total", .counter,
         help: "Packets of sound that were lost before the server and stood in a later one.", each { $0.restored }),
       Metric(
@@ -247,6 +250,14 @@ extension MetricsCollector {
       let phases = counters.loop.phases
       return [("receive", phases.receiving), ("seal", phases.sealing), ("send", phases.sending)].map { phase, spent in
         Metric.Sample(spent / 1_000, ["worker": String(worker), "phase": phase])
+      }
+    }
+  }
+
+  private static func piped(_ workers: [WorkerCounters]) -> [Metric.Sample] {
+    workers.enumerated().flatMap { worker, counters in
+      [("out", counters.piped), ("in", counters.crossed)].map { direction, count in
+        Metric.Sample(count, ["worker": String(worker), "direction": direction])
       }
     }
   }
