@@ -301,7 +301,10 @@ let package = Package(
       ]),
     tests(
       "MediaWorkerTests",
-      ["MediaWorker", "Media", "Forwarding", "ICE", "Crypto", "Basics", "CLinux", "CAllocationCounter", "Threads"]),
+      [
+        "MediaWorker", "Media", "Forwarding", "ICE", "RTP", "Crypto", "Basics", "CLinux", "CAllocationCounter",
+        "Threads",
+      ]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("NamesTests", ["Names", "Basics", "RoostProtocol"]),

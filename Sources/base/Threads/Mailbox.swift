@@ -92,6 +92,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
     return isAccepted
   }
 
+  /// Wakes the reader without a message.
+  public func wake() { wakeUp.give() }
+
   /// Takes all messages; `spare` gives its storage to the next ones, so that nothing is allocated in the long run.
   public func drain(into spare: inout [Message]) {
     spare.removeAll(keepingCapacity: true)
