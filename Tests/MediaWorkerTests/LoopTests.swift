@@ -23,17 +23,20 @@ struct Bench: ~Copyable {
   var loop: WorkerLoop
   var sender: UDPSockets
   let to: Path
-  let mailbox = Mailbox<MediaWorker.Message>()
+  let mailbox: Mailbox<MediaWorker.Message>
 
-  init(_ settings: WorkerState.Settings = WorkerState.Settings()) throws {
+  init(
+    _ settings: WorkerState.Settings = WorkerState.Settings(), mailbox: Mailbox<MediaWorker.Message> = Mailbox()
+  ) throws {
+    self.mailbox = mailbox
     let certificate = try Certificate(wallMilliseconds: 1_760_000_000_000)
     let ours = try sockets()
     let others = try sockets()
     let waits = LoopWaits(ours, mailbox: mailbox.descriptor)
     to = Path(remote: ours.boundAddress(0), socket: 0)
     loop = WorkerLoop(
-      index: 0, Handover(waits: waits, sockets: ours), mailbox: mailbox, certificate: certificate,
-      settings: settings, deliver: { _ in })
+      index: 0, Handover(waits: waits, sockets: ours), mailbox: mailbox, bell: Bell { mailbox.wake() },
+      certificate: certificate, settings: settings, deliver: { _ in })
     sender = others
   }
 

@@ -1,7 +1,9 @@
 // The I/O shell of one worker: a poll loop around `WorkerState`, which knows nothing of sockets, clocks or threads.
 //
-//   wait ─▶ read the clocks ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
+//   wait ─▶ read the clocks ─▶ datagrams ─▶ look at pipes ─▶ commands ─▶ read pipes ─▶ poll ─▶ write pipes ─▶ flush
+//     ▲─────────────────────── events to the control plane ◀───────────────────────────────────────────────────┘
 //
+// Pipes are looked at before commands are taken, and read behind them: so a track is known here before another worker asks for it.
 // While packets wait for company it rests, and commands wait too, until the first of them is due. Where much comes it rests until
 // the next beat each time, unless that went by during the turn.
 
@@ -35,6 +37,8 @@ public final class MediaWorker: Sendable {
 
   enum Message: Sendable {
     case command(WorkerCommand)
+    case attach(PipeKey, PipeEnd)
+    case detach(PipeKey)
     case counters(@Sendable (WorkerCounters) -> Void)
     case stop
   }
@@ -45,6 +49,7 @@ public final class MediaWorker: Sendable {
   /// Where the sockets are bound.
   public let addresses: [SocketAddress]
   private let mailbox: Mailbox<Message>
+  let bell: Bell
   private let thread: OwnerThread
 
   /// Opens the sockets and starts the thread. `deliver` is called on the worker's thread with what happened and
@@ -57,6 +62,8 @@ public final class MediaWorker: Sendable {
     addresses = (0..<sockets.count).map { sockets.boundAddress($0) }
     let mailbox = Mailbox<Message>()
     self.mailbox = mailbox
+    let bell = Bell { mailbox.wake() }
+    self.bell = bell
     let handover = Mutex<Handover?>(
       Handover(waits: LoopWaits(sockets, mailbox: mailbox.descriptor), sockets: sockets))
     thread = OwnerThread(name: "worker-\(options.index)") {
@@ -64,14 +71,20 @@ public final class MediaWorker: Sendable {
       if let cpu = options.cpu { _ = clinux_thread_pin(Int32(cpu)) }
       _ = clinux_thread_punctual()
       var loop = WorkerLoop(
-        index: options.index, handover, mailbox: mailbox, certificate: certificate, settings: options.settings,
-        deliver: deliver)
+        index: options.index, handover, mailbox: mailbox, bell: bell, certificate: certificate,
+        settings: options.settings, deliver: deliver)
       loop.run()
     }
   }
 
   /// Hands commands to the worker, in order.
   public func post(_ commands: [WorkerCommand]) { mailbox.post(commands.map { .command($0) }) }
+
+  func attach(_ end: PipeEnd, as key: PipeKey) {
+    mailbox.post([.attach(key, end), .command(.openPipe(key))])
+  }
+
+  func detach(_ key: PipeKey) { mailbox.post([.command(.closePipe(key)), .detach(key)]) }
 
   /// Asks for the worker's counters; `reply` is called on its thread.
   public func counters(_ reply: @escaping @Sendable (WorkerCounters) -> Void) { mailbox.post(.counters(reply)) }
@@ -98,8 +111,10 @@ struct WorkerLoop: ~Copyable {
   static let datagramsPerTurn = 256
 
   private let index: Int
-  private var sockets: UDPSockets
+  var sockets: UDPSockets
   private var meter: LoadMeter
+  let bell: Bell
+  var pipes = WorkerPipes()
   private let mailbox: Mailbox<MediaWorker.Message>
   private let deliver: @Sendable ([WorkerEvent]) -> Void
   var state: WorkerState
@@ -107,10 +122,10 @@ struct WorkerLoop: ~Copyable {
   private var isStopping = false
   /// Whether a socket was left with datagrams in it, so that other sockets and timers get their turn.
   private(set) var hasMore = false
-  private var waits: LoopWaits
+  var waits: LoopWaits
   private var arrivals: ArrivalClock
   /// Time that this turn has spent on sending in the middle of what it reads.
-  private var early = TimeDelta.zero
+  var early = TimeDelta.zero
   /// When the last turn ended.
   private var end = Instant.zero
 
@@ -120,8 +135,8 @@ struct WorkerLoop: ~Copyable {
   var datagrams: UInt64 { state.counters.packetsIn }
 
   init(
-    index: Int, _ handover: consuming Handover, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
-    settings: WorkerState.Settings, deliver: @escaping @Sendable ([WorkerEvent]) -> Void
+    index: Int, _ handover: consuming Handover, mailbox: Mailbox<MediaWorker.Message>, bell: Bell,
+    certificate: Certificate, settings: WorkerState.Settings, deliver: @escaping @Sendable ([WorkerEvent]) -> Void
   ) {
     var random = SystemRandomNumberGenerator()
     state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
@@ -130,7 +145,7 @@ struct WorkerLoop: ~Copyable {
     waits = handover.waits
     sockets = handover.sockets
     self.index = index
-    self.mailbox = mailbox
+    (self.mailbox, self.bell) = (mailbox, bell)
     self.deliver = deliver
   }
 
@@ -142,22 +157,26 @@ struct WorkerLoop: ~Copyable {
   /// Waits, and does what there is to do then.
   mutating func turn() {
     // Timers may be late by as much as a rest is long; none of ours minds that.
-    let rest = hasMore ? .zero : state.rest(at: end)
-    let due = rest > .zero ? end + rest : min(state.nextDeadline, meter.nextDeadline)
-    let ready =
-      rest > .zero
-      ? wait(rest: rest, from: end)
-      : waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
+    let leftPackets = pipes.hasMore
+    let rest = hasMore || leftPackets ? .zero : state.rest(at: end)
+    let due = rest > .zero ? end + rest : min(min(state.nextDeadline, meter.nextDeadline), pipesDue(at: end))
+    let ready = rest > .zero ? wait(rest: rest, from: end) : sleep(from: end, until: due)
     let now = MonotonicClock.now()
     arrivals.turn(at: now, wall: WallClock.nanoseconds())
     (hasMore, early) = (false, .zero)
     for socket in 0..<sockets.count where ready.has(socket) { receive(socket, at: now) }
+    // What is written from now on is read in the next turn.
+    let hasCrossed = !pipes.isEmpty && pipes.look()
     let received = MonotonicClock.now()
+    let receiving = received - now - early
     let used = now >= state.useDue ? WorkerUse(processor: Self.cpuTime(), dropped: sockets.dropped()) : nil
     state.noteTurn(
-      waited: arrivals.longestWait, leaves: hasMore, busy: meter.counters.busyNanoseconds, used: used, at: now)
-    if ready.mail { takeMessages(at: now) }
+      waited: arrivals.longestWait, leaves: hasMore || leftPackets, busy: meter.counters.busyNanoseconds, used: used,
+      at: now)
+    if ready.mail || hasCrossed { takeMessages(at: now) }
+    if hasCrossed { readPipes(at: now) }
     state.poll(at: now)
+    if !pipes.isEmpty { pipes.drain(&state) }
     let polled = MonotonicClock.now()
     state.flush(at: now, into: &sockets)
     // What was due before the loop went to sleep is the last turn's length, not a late waking.
@@ -165,7 +184,7 @@ struct WorkerLoop: ~Copyable {
     end = MonotonicClock.now()
     let sent = sockets.takeSent()
     meter.spent(
-      receiving: received - now - early, flushing: end - polled + early, sending: sent.time, calls: sent.calls)
+      receiving: receiving, flushing: end - polled + early, sending: sent.time, calls: sent.calls)
     let events = state.takeEvents()
     if !events.isEmpty {
       deliver(events)
@@ -212,13 +231,15 @@ struct WorkerLoop: ~Copyable {
     var datagrams = 0
     for slot in 0..<slots {
       datagrams += Self.passOnSlot(slot, of: socket, sockets: sockets, arrivals: &arrivals, state: &state)
-      if state.isNearlyFull { flushEarly(at: now) }
+      if state.isNearlyFull { Self.flushEarly(&state, through: &sockets, early: &early, at: now) }
     }
     meter.received(datagrams)
     return datagrams
   }
 
-  private mutating func flushEarly(at now: Instant) {
+  static func flushEarly(
+    _ state: inout WorkerState, through sockets: inout UDPSockets, early: inout TimeDelta, at now: Instant
+  ) {
     let start = MonotonicClock.now().nanoseconds
     state.flush(at: now, into: &sockets)
     early = early + TimeDelta(nanoseconds: MonotonicClock.now().nanoseconds - start)
@@ -238,6 +259,8 @@ struct WorkerLoop: ~Copyable {
     for message in messages {
       switch message {
       case .command(let command): state.apply(command, at: now)
+      case .attach(let key, let end): pipes.attach(key, end)
+      case .detach(let key): pipes.detach(key)
       case .counters(let reply):
         var counters = state.counters
         counters.loop = meter.counters
