@@ -74,7 +74,16 @@ extension EndToEnd {
           (sessions[realm], rooms[realm]) = (anna, try await anna.join(room: "hall"))
         }
         // An encoder and an app, of the clinic alone.
-        let path = try await server.encode("hall", by: realmToken("studio", in: clinic))
+        let encoder = try await server.encode("hall", by: realmToken("studio", in: clinic))
+        // A player finds what is published in its realm (whose codec this one does not take), and in the other nothing.
+        for realm in [Realm.default, clinic] {
+          let headers = [
+            "Authorization": "Bearer \(try realmToken("player", in: realm))", "Content-Type": "application/sdp",
+          ]
+          let answer = try await server.send("POST", "/whep/hall", playerOffer, headers: headers)
+          #expect(answer.body.contains("NO_COMMON_CODEC") == (realm == clinic), "\(answer.status) \(answer.body)")
+          #expect((400..<500).contains(answer.status))
+        }
         let app = try await FlashphonerComer("carl", port: port, token: realmToken("carl", in: clinic))
         #expect(try await app.join("hall") == nil)
         #expect(try await app.say("hello", to: []))
@@ -87,9 +96,9 @@ extension EndToEnd {
         #expect(await sessions[.default]?.snapshot(of: "hall")?.chat.isEmpty == true)
         // The encoder's session is nobody else's, whoever is called the same.
         let stranger = ["Authorization": "Bearer \(try realmToken("studio", in: .default))"]
-        #expect(try await server.ask(path, method: "DELETE", headers: stranger).status == 403)
+        #expect(try await server.ask(encoder, method: "DELETE", headers: stranger).status == 403)
         let owner = ["Authorization": "Bearer \(try realmToken("studio", in: clinic))"]
-        #expect(try await server.ask(path, method: "DELETE", headers: owner).status == 200)
+        #expect(try await server.ask(encoder, method: "DELETE", headers: owner).status == 200)
         // A call rings where it is meant to, and nowhere else.
         let (ben, otherBen) = (
           try await server.person("ben", in: clinic), try await server.person("ben", in: .default)
