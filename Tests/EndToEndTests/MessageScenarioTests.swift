@@ -1,4 +1,5 @@
-// Scenario 60 of docs/scenarios.md: whom custom messages reach, in which order, and how many may be sent.
+// Scenario 60 of docs/scenarios.md: whom custom messages reach, in which order, and how many may be sent; and who is asked
+// something.
 
 import Basics
 import Configuration
@@ -12,6 +13,7 @@ extension EndToEnd.RoomScenarios {
     try await sixteenHearEachOther()
     try await soManyAtOnceAndNotOneMore()
     try await severalBurstsCutNobodyOff()
+    try await soManyWaitForAnAnswerAndNotOneMore()
   }
 
   /// Forty a second of each, of 1 KiB. (`Tests/browser/test_messages.py` has a hundred thousand deliveries.)
@@ -104,13 +106,13 @@ extension EndToEnd.RoomScenarios {
   private func severalBurstsCutNobodyOff() async throws {
     try await TestServer.with { server in
       let ben = try await Client(server.url, "ben")
-      _ = try await ben.session.join(room: "demo")
+      _ = try await ben.session.join(room: "group-1")
       var people: [RawClient] = []
       for number in 0..<4 {
         let one = try RawClient(server.url)
         try await one.open()
         try await one.say(#"{"id":1001,"method":"session.hello","params":{"user":"u\#(number)"}}"#)
-        try await one.say(#"{"id":1002,"method":"room.join","params":{"room":"demo"}}"#)
+        try await one.say(#"{"id":1002,"method":"room.join","params":{"room":"group-1"}}"#)
         _ = try await one.reply(to: 1002)
         people.append(one)
       }
@@ -121,7 +123,7 @@ extension EndToEnd.RoomScenarios {
           group.addTask {
             for number in 0..<200 {
               try await one.say(
-                #"{"id":\#(number),"method":"message.send","params":{"room":"demo","topic":"t","data":"\#(fill)"}}"#)
+                #"{"id":\#(number),"method":"message.send","params":{"room":"group-1","topic":"t","data":"\#(fill)"}}"#)
             }
           }
         }
@@ -137,6 +139,34 @@ extension EndToEnd.RoomScenarios {
       let heard = await ben.heard.messages.count { $0.event.name == .messageReceived }
       #expect(heard == taken && people.allSatisfy { !$0.isClosed })
       await ben.session.close()
+    }
+  }
+
+  /// Each answer comes to the question that it is for, also to one who was away; and one question more than may wait is refused.
+  private func soManyWaitForAnAnswerAndNotOneMore() async throws {
+    try await TestServer.with { server in
+      let anna = try await Client(server.url, "anna", reconnects: true)
+      let ben = try await Client(server.url, "ben")
+      let room = try await anna.session.join(room: "demo")
+      let other = try await ben.session.join(room: "demo")
+      let answers = Task {
+        await withTaskGroup(of: RawJSON?.self) { group in
+          for number in 0..<16 {
+            group.addTask { try? await room.ask("ben", "count", RawJSON(.integer(Int64(number)))).data }
+          }
+          return await group.reduce(into: []) { $0.append($1?.text ?? "none") }
+        }
+      }
+      func asked() async -> [MessageRequested] {
+        await ben.heard.messages.compactMap { if case .messageRequested(let asked) = $0.event { asked } else { nil } }
+      }
+      #expect(await eventually { await asked().count == 16 })
+      await #expect(throws: RoostError.self) { try await room.ask("ben", "more", 16) }
+      await anna.session.dropConnection()
+      for question in await asked() { try await other.answer(question.requestId, question.data) }
+      #expect(Set(await answers.value) == Set((0..<16).map { "\($0)" }))
+      #expect(await asked().count == 16, "each was asked once")
+      for one in [anna, ben] { await one.session.close() }
     }
   }
 }
