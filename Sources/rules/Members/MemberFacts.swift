@@ -12,51 +12,67 @@ package struct MemberFacts: Sendable {
   package let identity: Identity
   /// What operators have left of their rights in single rooms.
   package let roomRights: [String: Rights]
-  /// What the application has left of them in the room that they are in; nil: all.
-  package private(set) var stay: StayRights?
   /// What the device said of itself and the server acts on.
   package let capabilities: Set<ClientCapability>
   /// How they are connected.
   package let presence: Presence
-  /// What the application has changed of the join or the offer that they come with.
-  package private(set) var given: QuestionChanges?
-  /// The room that they are about to join.
-  private var joins: String?
+  private var word: Word?
   private let token: ResumeToken
+
+  /// What an application has said of them. It is rare, and kept by reference: facts are copied often.
+  private final class Word: Sendable {
+    let stay: StayRights?
+    let given: QuestionChanges?
+    /// The room that they are about to join.
+    let joins: String?
+
+    init?(_ stay: StayRights?, _ given: QuestionChanges? = nil, joins: String? = nil) {
+      if stay == nil, given == nil { return nil }
+      (self.stay, self.given, self.joins) = (stay, given, joins)
+    }
+  }
 
   package init(
     _ session: SessionID, _ grants: Grants, _ capabilities: Set<ClientCapability>, _ presence: Presence,
     _ token: ResumeToken
   ) {
-    (self.session, identity, roomRights, stay) = (session, grants.identity, grants.roomRights, grants.stay)
+    (self.session, identity, roomRights, word) = (session, grants.identity, grants.roomRights, Word(grants.stay))
     (self.capabilities, self.presence, self.token) = (capabilities, presence, token)
   }
+
+  /// What the application has left of their rights in the room that they are in; nil: all.
+  package var stay: StayRights? { word?.stay }
+  /// What the application has changed of the join or the offer that they come with.
+  package var given: QuestionChanges? { word?.given }
 
   /// The same with what the application has changed of a request. `room`: the one that it joins.
   package func with(_ given: QuestionChanges?, joining room: String?) -> MemberFacts {
     var facts = self
-    (facts.given, facts.joins) = (given, room)
+    facts.word = Word(stay, given, joins: room)
     return facts
   }
 
   /// The same on a seat in a room: of what the application has changed that is left which holds for the stay.
   package func settled(in room: String) -> MemberFacts {
-    var facts = with(nil, joining: nil)
-    facts.stay = left(in: room).map { StayRights(room: room, rights: $0) }
+    guard word != nil else { return self }
+    var facts = self
+    facts.word = Word(left(in: room).map { StayRights(room: room, rights: $0) })
     return facts
   }
 
   /// The same in another room, to which they are moved. Nobody was asked about it: what is left to them goes along.
   package func moved(to room: String) -> MemberFacts {
-    var facts = with(nil, joining: nil)
-    facts.stay = stay.map { StayRights(room: room, rights: $0.rights) }
+    guard word != nil else { return self }
+    var facts = self
+    facts.word = Word(stay.map { StayRights(room: room, rights: $0.rights) })
     return facts
   }
 
   /// What the application has left of their rights in a room, or would; nil: all.
   package func left(in room: String) -> Rights? {
-    if let grants = given?.grants, joins == room { return grants.union(.ofEveryStay) }
-    return stay?.room == room ? stay?.rights : nil
+    guard let word else { return nil }
+    if let grants = word.given?.grants, word.joins == room { return grants.union(.ofEveryStay) }
+    return word.stay?.room == room ? word.stay?.rights : nil
   }
 
   package var user: String { identity.user }
@@ -102,12 +118,16 @@ package struct Grants: Sendable {
   }
 }
 
-/// What an application has left of somebody's rights in one room, as long as they stay there.
-package struct StayRights: Hashable, Sendable {
+/// What an application has left of somebody's rights in one room, as long as they stay there. It is rare, and kept by reference.
+package final class StayRights: Equatable, Sendable {
   package let room: String
   package let rights: Rights
 
   package init(room: String, rights: Rights) { (self.room, self.rights) = (room, rights) }
+
+  package static func == (one: StayRights, other: StayRights) -> Bool {
+    one.room == other.room && one.rights == other.rights
+  }
 }
 
 extension Rights {

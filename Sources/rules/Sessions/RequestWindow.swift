@@ -101,20 +101,38 @@ struct RequestWindow: Sendable {
     }
   }
 
+  /// Custom messages are many, and push no other request out.
+  private struct Messages: Sendable {
+    var ring: Ring
+    /// Those that wait, and whose places others have.
+    var held: Set<RequestID> = []
+    /// Answers of other clients, which push no other reply out.
+    var answers = LargeReplies()
+  }
+
+  /// By reference: sessions are copied often, and most send none.
+  private indirect enum KeptMessages: Sendable {
+    case none
+    case some(Messages)
+  }
+
   private var entries: [RequestID: Entry] = [:]
   private var ring: Ring
-  /// Custom messages are many, and push no other request out.
-  private var messages: Ring
-  /// Those that wait, and whose places others have.
-  private var held: Set<RequestID> = []
   private var large = LargeReplies()
-  /// Answers of other clients, which push no other reply out.
-  private var answers = LargeReplies()
+  private var messages = KeptMessages.none
 
   /// A window of `capacity` requests, and of more custom messages.
   init(capacity: Int) {
     ring = Ring(capacity: max(capacity, 1))
-    messages = Ring(capacity: Self.messagesEach * ring.capacity)
+  }
+
+  private var mostMessages: Int { Self.messagesEach * ring.capacity }
+
+  private mutating func changeMessages<Result>(_ body: (inout Messages) -> Result) -> Result {
+    var changed = if case .some(let kept) = messages { kept } else { Messages(ring: Ring(capacity: mostMessages)) }
+    messages = .none
+    defer { messages = .some(changed) }
+    return body(&changed)
   }
 
   /// Looks a request up, and remembers it when it is to be served.
@@ -137,17 +155,23 @@ struct RequestWindow: Sendable {
   }
 
   private mutating func keep(_ id: RequestID, _ content: Int, _ isMessage: Bool) {
-    let (place, old) = isMessage ? messages.takePlace(for: id) : ring.takePlace(for: id)
-    if let old, entries[old]?.place == place - (isMessage ? messages.capacity : ring.capacity) { giveUp(old) }
+    let (place, old) = isMessage ? changeMessages { $0.ring.takePlace(for: id) } : ring.takePlace(for: id)
+    if let old, entries[old]?.place == place - (isMessage ? mostMessages : ring.capacity) { giveUp(old) }
     entries[id] = Entry(place: place, content: content, isMessage: isMessage, state: .pending)
   }
 
   /// Another request has the place of this one. A question stays as long as it waits.
   private mutating func giveUp(_ id: RequestID) {
-    if let entry = entries[id], entry.isMessage, case .pending = entry.state, held.count < Self.mostHeld {
-      held.insert(id)
-    } else {
-      remove(id)
+    if let entry = entries[id], entry.isMessage, case .pending = entry.state, hold(id) { return }
+    remove(id)
+  }
+
+  /// Whether there was space for one more that waits.
+  private mutating func hold(_ id: RequestID) -> Bool {
+    changeMessages { messages in
+      guard messages.held.count < Self.mostHeld else { return false }
+      messages.held.insert(id)
+      return true
     }
   }
 
@@ -155,14 +179,16 @@ struct RequestWindow: Sendable {
   mutating func finish(_ id: RequestID, _ outcome: Outcome) {
     guard let entry = entries[id] else { return }
     // Its outcome is remembered as long as that of a request that came now.
-    if held.remove(id) != nil { keep(id, entry.content, entry.isMessage) }
+    if entry.isMessage, changeMessages({ $0.held.remove(id) }) != nil { keep(id, entry.content, true) }
     entries[id]?.state = .finished(outcome)
     guard case .reply(_, let bytes) = outcome, bytes > Self.smallBytes else { return }
-    for old in entry.isMessage ? answers.add(id, bytes) : large.add(id, bytes) { entries[old]?.state = .forgotten }
+    let forgotten = entry.isMessage ? changeMessages { $0.answers.add(id, bytes) } : large.add(id, bytes)
+    for old in forgotten { entries[old]?.state = .forgotten }
   }
 
   private mutating func remove(_ id: RequestID) {
-    if entries.removeValue(forKey: id)?.isMessage == true { answers.remove(id) } else { large.remove(id) }
+    let isMessage = entries.removeValue(forKey: id)?.isMessage == true
+    if isMessage { changeMessages { $0.answers.remove(id) } } else { large.remove(id) }
   }
 }
 
