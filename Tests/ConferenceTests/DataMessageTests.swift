@@ -197,7 +197,7 @@ import Testing
   /// As many events as a session keeps come with a resume, and of one more the first is lost: then it is a snapshot.
   @Test(arguments: [(512, true), (513, false)]) func whoWasAwayHearsSoMany(count: Int, areKept: Bool) throws {
     var rules = ConferenceRules.test
-    (rules.dataBurst, rules.roomDataBurst) = (1_000, 1_000)
+    (rules.dataBurst, rules.roomDataBurst, rules.outbox) = (1_000, 1_000, 1 << 40)
     let scene = Scene(rules)
     let (anna, ben) = try scene.two()
     scene.cut(ben)
@@ -346,7 +346,9 @@ import Testing
   /// Ten who send all that each may in one go, with names full of what is escaped: a listener who reads nothing meanwhile is told less than
   /// may wait for them. The control: without the room's budget it is more.
   @Test(arguments: [true, false]) func burstsOfManyAreLessThanMayWait(isBounded: Bool) throws {
-    let scene = crowdScene(11) { if !isBounded { ($0.roomDataBurst, $0.dataSendBurst) = (1_000_000, 1_000_000) } }
+    let scene = crowdScene(11) {
+      if !isBounded { ($0.roomDataBurst, $0.dataSendBurst, $0.outbox) = (1_000_000, 1_000_000, 1 << 40) }
+    }
     let people = try crowd(scene, 11)
     let topic = String(repeating: "\"", count: 64)
     for one in people.dropLast() {
@@ -363,7 +365,7 @@ import Testing
   @Test func aRoomIsSentSoManyAndNotOneMore() throws {
     let scene = crowdScene(31) { ($0.dataSendsPerSecond, $0.dataSendBurst) = (100, 95) }
     let people = try crowd(scene, 31)
-    for _ in 0..<3 { #expect(try send(scene, people[0], room: "crowd").get().delivered == 30) }
+    for index in 2..<5 { #expect(try send(scene, people[index], room: "crowd").get().delivered == 30) }
     guard case .failure(let error) = send(scene, people[1], room: "crowd") else {
       Issue.record("one more was sent")
       return
@@ -377,6 +379,41 @@ import Testing
     // It weighs more than passes at once, and is let in when nothing else has been taken.
     #expect(try send(scene, people[1], text(8_000), room: "crowd").get().delivered == 30)
     #expect(code(send(scene, people[1], to: ["u2"], room: "crowd")) == .rateLimited)
+  }
+
+  /// One who sends to all as often as they may, or to many by their names, leaves others what they need; and the room is theirs again.
+  @Test(arguments: [true, false]) func nobodyAloneKeepsOthersOut(toSome: Bool) throws {
+    let scene = crowdScene(41) { ($0.dataSendsPerSecond, $0.dataSendBurst) = (400, 400) }
+    let people = try crowd(scene, 41)
+    let some = (1...20).map { "u\($0)" }
+    func flood() -> Int {
+      (0..<100).count { _ in code(send(scene, people[0], to: toSome ? some : nil, room: "crowd")) == nil }
+    }
+    #expect(flood() == (toSome ? 10 : 5), "half of 400 at once")
+    for _ in 0..<5 { #expect(code(send(scene, people[1], room: "crowd")) == nil) }
+    #expect(code(send(scene, people[2], room: "crowd")) == .rateLimited, "the control: the room has had its 400")
+    for index in 2..<22 {
+      scene.advance(.milliseconds(200))
+      #expect(flood() <= (toSome ? 2 : 1), "a quarter in the long run")
+      #expect(code(send(scene, people[index], room: "crowd")) == nil)
+    }
+  }
+
+  /// Where little may wait for a reader, a room hears less at once.
+  @Test(arguments: [(1 << 20, 400), (1 << 18, 102)]) func aRoomHearsWhatMayWait(outbox: Int, most: Int) throws {
+    let scene = crowdScene(4) { $0.outbox = outbox }
+    let people = try crowd(scene, 4)
+    var sent = 0
+    for _ in 0..<200 { for one in people.dropLast() where code(send(scene, one, room: "crowd")) == nil { sent += 1 } }
+    #expect(sent == most)
+  }
+
+  /// What nobody hears takes nothing of what the room may be told.
+  @Test func whatNobodyHearsTakesNothing() throws {
+    let scene = crowdScene(4)
+    let people = try crowd(scene, 4)
+    for one in people.prefix(2) { for _ in 0..<200 { _ = send(scene, one, to: ["nobody"], room: "crowd") } }
+    for _ in 0..<200 { #expect(code(send(scene, people[2], room: "crowd")) == nil) }
   }
 
   /// The load of an office that draws together: sixteen people, forty messages of 1 KiB a second each.

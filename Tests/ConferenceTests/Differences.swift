@@ -6,7 +6,8 @@ enum Differences {
   /// What a refused request may change: that it came, how fast requests come, the random numbers drawn for it, and the time
   /// that the switchboard has last seen.
   private static let ignored: Set<String> = [
-    "requests", "userRates", "messageRates", "networkRates", "unprovenBlocks", "offerRate", "showRate", "moderations",
+    "requests", "userRates", "messageRates", "answerRates", "networkRates", "unprovenBlocks", "offerRate", "showRate",
+    "moderations",
     "chats",
     "knocks", "refusalLines",
     "random", "now",

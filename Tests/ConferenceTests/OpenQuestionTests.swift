@@ -12,12 +12,15 @@ import Testing
 
 @Suite struct OpenQuestionTests {
   private struct Table {
-    let scene = Scene()
+    let scene: Scene
     let room: String
     let (anna, ben): (Client, Client)
 
-    init(in room: String = "demo") throws {
-      self.room = room
+    init(in room: String = "demo", _ change: (inout ConferenceRules) -> Void = { _ in }) throws {
+      var rules = ConferenceRules.test
+      change(&rules)
+      (scene, self.room) = (Scene(rules), room)
+      scene.proof = { $0.network = PeerNetwork(SocketAddress(v4: 0xc000_0201, port: 1)) }
       (anna, ben) = try scene.two(in: room)
     }
 
@@ -249,6 +252,35 @@ import Testing
     #expect(tell() == .rateLimited, "the control: what they send themselves counts")
     here.scene.advance(.milliseconds(20))
     #expect(ask(51) == nil && ask(52)?.code == .rateLimited)
+  }
+
+  /// One who asks all the time leaves others their turn.
+  @Test func oneAsksSoManyAndNotOneMore() throws {
+    let here = try Table(in: "stage")
+    let others = try here.others(["C"])
+    func ask(_ client: Client) -> ErrorObject? {
+      let error = here.error(client, here.ask(client, "B"))
+      for question in here.asked(here.ben) { #expect(here.answer(here.ben, question.requestId) == nil) }
+      return error
+    }
+    for _ in 0..<25 { #expect(ask(here.anna) == nil) }
+    let more = ask(here.anna)
+    #expect(more?.code == .rateLimited && more?.data.retryAfterMs == 40)
+    for _ in 0..<25 { #expect(ask(others[0]) == nil) }
+    here.scene.advance(.milliseconds(40))
+    #expect(ask(here.anna) == nil && ask(here.anna)?.code == .rateLimited)
+  }
+
+  /// Answers that nobody waits for are bounded by user, so that their address has as much left as with other requests.
+  @Test func answersToNothingTakeNothingFromOthers() throws {
+    let here = try Table(in: "stage") { ($0.networkRequestsPerSecond, $0.networkRequestBurst) = (0.001, 300) }
+    let text = RawJSON(.string(String(repeating: "x", count: 8_000)))
+    func answer() -> ErrorCode? {
+      here.scene.code(here.ben, .message(.answer(MessageAnswerParams(requestId: "q0", data: text))))
+    }
+    for _ in 0..<128 { #expect(answer() == .invalidState) }
+    for _ in 0..<500 { #expect(answer() == .rateLimited) }
+    #expect(here.scene.code(here.anna, .room(.list())) == nil)
   }
 
   /// Who has no word for an answer, or may give none.

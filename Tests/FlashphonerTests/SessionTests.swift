@@ -261,12 +261,20 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
   /// Who plays two of somebody's streams hears what is of one of them once, at its player.
   @Test func dataOfAStreamIsForItsPlayersAlone() throws {
     var scene = Scene()
+    // Others are shown her stream under another name than she gave it.
+    let dora = person("p4", "Dora", [track("t5", .video, label: "cam")])
     scene.join([
       person(
         "p2", "Ben", [track("t8", .video, label: "r-Ben-cam"), track("t9", .video, label: "r-Ben-screen")]),
-      person("p3", "Carl", [track("t7", .audio, label: "r-Carl-x")]),
+      person("p3", "Carl", [track("t7", .audio, label: "r-Carl-x")]), dora,
     ])
-    for (id, name) in [("a", "r-Ben-screen"), ("b", "r-Ben-cam"), ("c", "r-Carl-x"), ("d", "r-Ben-cam")] {
+    var people = People(room: "r")
+    _ = people.update(dora)
+    let made = try #require(people[login: "Dora"]?.streams.first?.name)
+    let wishes = [
+      ("a", "r-Ben-screen"), ("b", "r-Ben-cam"), ("c", "r-Carl-x"), ("d", "r-Ben-cam"), ("e", made),
+    ]
+    for (id, name) in wishes {
       scene.say(.play(StreamWish(id: id, name: name, room: "r", sdp: played)))
       guard case .stream(1, let request, .play(let connection, _, _, _))? = scene.done.first else {
         Issue.record("\(scene.done)")
@@ -283,6 +291,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(told(["stream": "r-Ben-cam", "payload": 1]) == [.streamData(id: "b", 1), .streamData(id: "d", 1)])
     #expect(told(["stream": "r-Carl-x", "payload": 1]) == [], "it is not of the sender")
     #expect(told(["stream": "r-Ben-away", "payload": 1]) == [], "nobody plays it here")
+    #expect(told(["stream": "cam", "payload": 1], by: "Dora") == [.streamData(id: "e", 1)])
     #expect(told(["x": 1]) == [.streamData(id: "b", ["x": 1]), .streamData(id: "d", ["x": 1])], "the first of Ben's")
     #expect(told(["x": 1], by: "") == [], "of an application")
   }

@@ -151,9 +151,12 @@ extension Membership {
   /// those of the first of their streams that is played here.
   func hand(on data: StreamData, of person: Person) -> [MembershipAction] {
     let players = streams.values.filter { !$0.isPublished && $0.isUp }
-    let names = person.streams.map(\.name)
-    let name = data.stream ?? names.first { name in players.contains { $0.name == name } }
-    guard let name, names.contains(name) else { return [] }
+    // Who sends it knows the stream by the name that they gave it. Others may be shown another one (`People`).
+    let stream = person.streams.first { stream in
+      guard let name = data.stream else { return players.contains { $0.name == stream.name } }
+      return stream.name == name || stream.tracks.values.contains { $0.label == name }
+    }
+    guard let name = stream?.name else { return [] }
     return players.filter { $0.name == name }.map(\.id).sorted().map { .send(.streamData(id: $0, data.payload)) }
   }
 

@@ -107,8 +107,10 @@ public struct ConferenceRules: Hashable, Sendable {
   public var dataBurst = 200
   /// Custom messages that the people of one room hear, of all senders, by weight, on average …
   public var roomDataPerSecond = 800.0
-  /// … and at once after a pause: less than what may wait for one of them, `outboxBytes`.
+  /// … and at once after a pause; less where `outbox` is small.
   public var roomDataBurst = 400
+  /// Bytes that may wait for one connection.
+  public var outbox = 1 << 20
   /// The same, by weight and by those who hear it, for the server's sake: on average …
   public var dataSendsPerSecond = 15_000.0
   /// … and at once after a pause.

@@ -77,7 +77,8 @@ extension ConferenceRules {
     chatBytes = configuration.chat.textBytes
     messageBytes = configuration.limits.messageBytes
     // What a resume repeats must not look like a client that does not read.
-    replayBytes = min(Self.mostReplayBytes, configuration.limits.outboxBytes / 2)
+    outbox = configuration.limits.outboxBytes
+    replayBytes = min(Self.mostReplayBytes, outbox / 2)
     userRequestsPerSecond = Double(configuration.limits.userRequestsPerSecond)
     userRequestBurst = configuration.limits.userRequestBurst
     // An office behind one address has as many connections as it may have people, and a load test is configured for as many.

@@ -61,7 +61,7 @@ export async function listen(room: Room, button: HTMLButtonElement): Promise<voi
 
 export async function moderate(ask: () => Promise<string>): Promise<string[]> {
   const client = new RoostClient("wss://roost.example.org/rtc", { displayName: "Anna", token: ask });
-  client.addEventListener("grants", ({ detail: { grants, room } }) => console.log(grants.includes("moderate"), room));
+  client.addEventListener("grants", ({ detail: { grants, room } }) => console.log(grants?.includes("moderate"), room));
   client.addEventListener("waiting", ({ detail }) => console.log(detail.room));
   await client.connect();
   const room = await client.join("demo", { waits: true });

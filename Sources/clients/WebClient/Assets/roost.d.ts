@@ -144,7 +144,7 @@ export interface ClientEvents {
   callMissed: { call: Call; why: string };
   callRecord: { record: wire.CallRecord };
   /** What one's token allows: at first, and when that changes. `room` where it is good for some rooms only. */
-  grants: { grants: Grant[]; room?: string };
+  grants: { grants: Grant[] | null; room?: string };
   /** One waits at the door of a room (`join` with `waits`). */
   waiting: { room: string };
 }
@@ -185,7 +185,7 @@ export interface SessionEvents {
   notification: ProtocolEvent;
   resumed: { resync?: wire.Resync };
   restarted: { hello: Hello };
-  grants: { grants: Grant[]; room?: string };
+  grants: { grants: Grant[] | null; room?: string };
 }
 
 /** One signalling session: requests and answers, events in order and once. */

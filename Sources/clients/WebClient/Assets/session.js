@@ -164,7 +164,11 @@ export class Session extends EventTarget {
     const { token, user } = (await tokens?.hello()) ?? {};
     if (!this.#socket) throw new RoostError(this.state === "closed" ? -3 : -1); // gone while the application made a token
     this.#lastSeq = 0;
-    if (!tokens) (this.grants = null), (this.#allowed = ""); // a new session has all, and hears what it has less than that
+    if (!tokens && this.#allowed) {
+      // A new session has all, and hears what it has less than that.
+      (this.grants = null), (this.#allowed = "");
+      emit(this, "grants", { grants: null });
+    }
     this.hello = await this.#request("session.hello", { ...this.#identity, user: this.#identity.user ?? user, token, resumeToken, ...(this.state === "reconnecting" && { takeover: true }) }, true);
     [this.#clock, this.#greeted] = [this.hello.serverTime - Date.now(), performance.now()];
     this.#resumable = true;

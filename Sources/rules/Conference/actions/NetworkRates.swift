@@ -14,8 +14,15 @@ struct Budgets: Sendable {
   private var networkRates: NetworkBuckets
   /// Custom messages that users may still send, by weight.
   private var messageRates: KeyedBuckets<ClaimedUser>
+  /// Answers to questions that users may still send: twice as many as they may be asked.
+  private var answerRates: KeyedBuckets<ClaimedUser>
   /// Whom users may still block whose names nobody has proven.
   var unprovenBlocks: NetworkBuckets
+
+  /// Answers to `message.request` that a user may send a second, over all sessions …
+  static let answersPerSecond = 100.0
+  /// … and at once after a pause.
+  static let answerBurst = 128
 
   /// Nobody has asked for anything.
   init(_ rules: ConferenceRules) {
@@ -23,6 +30,8 @@ struct Budgets: Sendable {
       burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
     networkRates = NetworkBuckets(burst: rules.networkRequestBurst, perSecond: rules.networkRequestsPerSecond)
     messageRates = KeyedBuckets(burst: rules.dataBurst, perSecond: rules.dataPerSecond, most: 4 * rules.maxSessions)
+    answerRates = KeyedBuckets(
+      burst: Self.answerBurst, perSecond: Self.answersPerSecond, most: 4 * rules.maxSessions)
     unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
   }
 
@@ -44,19 +53,19 @@ struct Budgets: Sendable {
     if let wait = networkRates.take(network, hello.weight, at: now.instant) { throw .tooMuch(wait) }
   }
 
-  /// Takes what a custom message weighs by its bytes, from the network and from the budget that its user has for these alone.
+  /// Takes what a custom message weighs by its bytes, from the network and from the budget that its user has for these alone. An answer is
+  /// paid by who asks: it takes one of a budget of its own, and from the network what any request does.
   /// - Throws: 1006 with the time to wait. What is refused has taken from neither.
   mutating func take(_ message: MessageRequest, of identity: Identity?, at now: Now) throws(ErrorObject) {
     guard let identity else { return }
-    let weight = MessageWeight.of(message, from: identity)
+    let user = ClaimedUser(identity)
+    let isAnswer = if case .answer = message { true } else { false }
+    let weight = isAnswer ? 1 : MessageWeight.of(message, from: identity)
     if let network = identity.network, let wait = networkRates.wait(of: network, for: weight, at: now.instant) {
       throw .tooMuch(wait)
     }
-    // An answer is paid by who asks.
-    if case .answer = message {
-    } else if let wait = messageRates.take(ClaimedUser(identity), weight, at: now.instant) {
-      throw .tooOften("sending messages", wait)
-    }
+    let wait = isAnswer ? answerRates.take(user, at: now.instant) : messageRates.take(user, weight, at: now.instant)
+    if let wait { throw .tooOften("sending messages", wait) }
     if let network = identity.network { _ = networkRates.take(network, weight, at: now.instant) }
   }
 }

@@ -21,7 +21,8 @@ struct DataMessages: Sendable {
     let seat = try Self.writer(session, params.room, params.callId, table)
     let receivers = Self.receivers(params.to, in: seat.room, except: seat.id, table)
     let event = Self.event(params, from: (seat.user, seat.displayName), in: seat.room, table)
-    try paces.take(event.weight, times: receivers.count, in: seat.room, at: step.now.instant)
+    let user = ClaimedUser(seat.member.identity)
+    try paces.take(event.weight, times: receivers.count, of: user, in: seat.room, at: step.now.instant)
     return .messageSent(Self.deliver(event, to: receivers, &step))
   }
 

@@ -34,26 +34,46 @@ package enum MessageWeight {
 
 /// What the people of each room are told by custom messages, of all senders together.
 struct RoomPaces: Sendable {
+  /// A user in a room.
+  private struct Member: Hashable {
+    let room: RoomKey
+    let user: ClaimedUser
+  }
+
   /// By weight: what each of them hears.
   private var heard: KeyedBuckets<RoomKey>
   /// By weight for each who hears it: what the server sends.
   private var sent: KeyedBuckets<RoomKey>
+  /// The same of one user there: half of what passes at once, and a quarter of what does in the long run. So nobody keeps others out alone.
+  private var shares: KeyedBuckets<Member>
 
   init(_ rules: ConferenceRules) {
-    heard = KeyedBuckets(burst: rules.roomDataBurst, perSecond: rules.roomDataPerSecond, most: 4 * rules.maxSessions)
+    // What comes at once must leave a reader who stops for a moment their connection.
+    let burst = min(rules.roomDataBurst, rules.outbox / 5 * 4 / MessageWeight.bytesEach)
+    heard = KeyedBuckets(burst: burst, perSecond: rules.roomDataPerSecond, most: 4 * rules.maxSessions)
     sent = KeyedBuckets(burst: rules.dataSendBurst, perSecond: rules.dataSendsPerSecond, most: 4 * rules.maxSessions)
+    shares = KeyedBuckets(
+      burst: max(rules.dataSendBurst / 2, 1), perSecond: rules.dataSendsPerSecond / 4, most: 4 * rules.maxSessions)
   }
 
-  /// Takes a message to so many listeners. One that alone is more than passes at once is let in when nothing else has been taken.
+  /// Takes a message of a user to so many listeners; where there are none it takes nothing. One that alone is more than passes at once is let in when nothing else has been taken.
   /// - Throws: 1006 with the time to wait. What is refused has taken nothing.
-  mutating func take(_ weight: Int, times listeners: Int, in room: RoomKey, at now: Instant) throws(ErrorObject) {
-    let waits = [heard.wait(of: room, for: weight, at: now), sent.wait(of: room, for: weight * listeners, at: now)]
+  mutating func take(
+    _ weight: Int, times listeners: Int, of user: ClaimedUser, in room: RoomKey, at now: Instant
+  ) throws(ErrorObject) {
+    guard listeners > 0 else { return }
+    let (member, sends) = (Member(room: room, user: user), weight * listeners)
+    let waits = [
+      heard.wait(of: room, for: weight, at: now), sent.wait(of: room, for: sends, at: now),
+      shares.wait(of: member, for: sends, at: now),
+    ]
     if let wait = waits.compactMap({ $0 }).max() {
       throw ErrorObject(.rateLimited, "This room is told too much at once; try again later.") {
         $0.retryAfterMs = wait
       }
     }
     _ = heard.take(room, weight, at: now)
-    _ = sent.take(room, weight * listeners, at: now)
+    _ = sent.take(room, sends, at: now)
+    _ = shares.take(member, sends, at: now)
   }
 }

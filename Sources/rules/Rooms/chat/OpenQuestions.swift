@@ -15,6 +15,10 @@ struct OpenQuestions: Sendable {
   static let toUserPerSecond = 50.0
   /// … and at once after a pause.
   static let toUserBurst = 50
+  /// Questions that one user hears a second of one other …
+  static let toUserOfOnePerSecond = 25.0
+  /// … and at once after a pause.
+  static let toUserOfOneBurst = 25
   /// How long an answer may take when the client does not say, in milliseconds.
   static let usualMilliseconds = 10_000
 
@@ -27,6 +31,12 @@ struct OpenQuestions: Sendable {
     let asker: SeatID
     let asked: SeatID
     let isInCall: Bool
+  }
+
+  /// Who asks whom.
+  private struct Pair: Hashable {
+    let asker: ClaimedUser
+    let asked: ClaimedUser
   }
 
   /// How many of each user there are.
@@ -47,11 +57,14 @@ struct OpenQuestions: Sendable {
   private var ends = Deadlines<UInt64>()
   private var (ofUser, toUser) = (Tally(), Tally())
   private var paces: KeyedBuckets<ClaimedUser>
+  private var pairPaces: KeyedBuckets<Pair>
   /// Those that end with a seat: its own, and those to it.
   private(set) var ofSeat: [SeatID: Set<UInt64>] = [:]
 
   init(_ rules: ConferenceRules) {
     paces = KeyedBuckets(burst: Self.toUserBurst, perSecond: Self.toUserPerSecond, most: 4 * rules.maxSessions)
+    pairPaces = KeyedBuckets(
+      burst: Self.toUserOfOneBurst, perSecond: Self.toUserOfOnePerSecond, most: 4 * rules.maxSessions)
   }
 
   /// When the first of them is over; nil where none waits.
@@ -71,7 +84,8 @@ struct OpenQuestions: Sendable {
     if toUser[other] >= Self.mostToUser {
       throw .tooMany("\(Self.mostToUser) requests wait for this user's answers.")
     }
-    if let wait = paces.wait(of: other, at: now) { throw .tooOften("asking this user", wait) }
+    let waits = [paces.wait(of: other, at: now), pairPaces.wait(of: Pair(asker: user, asked: other), at: now)]
+    if let wait = waits.compactMap({ $0 }).max() { throw .tooOften("asking this user", wait) }
   }
 
   /// Keeps one until then.
@@ -79,6 +93,7 @@ struct OpenQuestions: Sendable {
     all[number] = question
     ends.set(number, at: end)
     _ = paces.take(question.other, at: now)
+    _ = pairPaces.take(Pair(asker: question.user, asked: question.other), at: now)
     ofUser.add(question.user)
     toUser.add(question.other)
     for seat in [question.asker, question.asked] { ofSeat[seat, default: []].insert(number) }
@@ -130,7 +145,7 @@ extension DataMessages {
     try questions.check(user, asks: other, at: step.now.instant)
     let place = Self.place(of: seat, table)
     let texts = [place.room ?? place.callId, seat.user, seat.displayName, params.topic]
-    try paces.take(MessageWeight.of(texts, params.data), times: 1, in: seat.room, at: step.now.instant)
+    try paces.take(MessageWeight.of(texts, params.data), times: 1, of: user, in: seat.room, at: step.now.instant)
     let milliseconds = params.timeoutMs ?? OpenQuestions.usualMilliseconds
     let number = step.makeNumber()
     questions.keep(
@@ -172,8 +187,9 @@ extension DataMessages {
       let question = questions.take(number, askedOf: seat.id)
     else { throw ErrorObject(.invalidState, "Nobody waits for this answer.") }
     step.answer(question.key, .success(.messageAnswered(MessageAnswered(from: seat.user, data: params.data))))
-    // What the room is told takes it in, and refuses it to nobody who was asked.
-    _ = try? paces.take(MessageWeight.of([seat.user], params.data), times: 1, in: seat.room, at: step.now.instant)
+    // The room's pace takes it in where it has so much left, and refuses it to nobody who was asked.
+    let weight = MessageWeight.of([seat.user], params.data)
+    _ = try? paces.take(weight, times: 1, of: question.other, in: seat.room, at: step.now.instant)
     return .empty
   }
 

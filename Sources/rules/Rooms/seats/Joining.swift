@@ -9,7 +9,7 @@ extension Rooms {
 
   /// Joins, and leaves a line in the log either way. The reply comes with the seat; nil, too, where it has to be known first how silent
   /// somebody's media are. What the application leaves of their rights holds on a seat that they have there already, even where the rest of
-  /// the join is refused; they hear of it behind the reply.
+  /// the join is refused. Behind the snapshot they hear of it.
   mutating func joinLogged(
     _ params: RoomJoinParams, _ asked: MemberRequest, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
